@@ -196,7 +196,7 @@ def _old(claim: PublishedClaim) -> Mapping[str, object]:
 
 
 def _object(objection: Objection) -> dict[str, JsonValue]:
-    """It is data; what nobody sees in it is left out, since it could hide instructions."""
+    """It is data; invisible characters are left out, since they could hide instructions."""
     return {
         "kind": objection.kind,
         "findings": [_remove_unseen(each) for each in objection.findings],

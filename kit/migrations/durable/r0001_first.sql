@@ -249,7 +249,7 @@ CREATE UNIQUE INDEX lookup_layout_current_idx ON log.lookup_layout (is_current) 
 COMMENT ON TABLE log.lookup_layout IS
     'Layouts of buckets. `since`: when it was first wanted; `built`: how many of its buckets are there, from the first';
 
--- After a rebuild of the read model, and once a log begins, nobody knows what has changed.
+-- After a rebuild of the read model, and once a log begins, what has changed is unknown.
 CREATE FUNCTION log.mark_lookups() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO log.lookup_change (post_id)

@@ -1614,7 +1614,7 @@ CREATE TABLE search_document (
     CONSTRAINT search_document_pkey PRIMARY KEY (investigation_id),
     CONSTRAINT search_document_investigation_id_fkey FOREIGN KEY (investigation_id) REFERENCES investigation(id)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.02);
--- How a search reads is not left to the planner, so nobody asks how often words occur.
+-- How a search reads is not left to the planner, so statistics of words are not kept.
 ALTER TABLE search_document ALTER COLUMN words SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
 COMMENT ON TABLE search_document IS 'The public record: one row for each COMPLETE investigation of a version that its site has verified or readers have corroborated. `author_id`: as the site says; NULL where only readers name one. `body`: lower case, one line each for title, author, address, findings and text; `words`: all of that but the text';
 CREATE INDEX search_document_author_idx ON search_document (author_id, checked_at DESC, investigation_id DESC) INCLUDE
