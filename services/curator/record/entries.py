@@ -13,15 +13,11 @@ from sqlalchemy import text
 from contracts.topology import JOBS
 from contracts.v1 import AssertionAnalysisRequested, PublisherEpochClosed
 from contracts.v1.entry import StaleTrigger
-from kit.bus import Bus
-from kit.database import Database
 from kit.history import read_latest
-from kit.pages import read_last_sequence
 from lifecycle.audits.entries import MANY_FLAGS, SCORE_MOVED, STALE_BY
 from lifecycle.audits.epochs import NO_EPOCH
-from services.curator.record.reading import read_rows
+from services.curator.record.reading import JobTables, read_rows
 
-_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
 # An entry has one cause a round: the next event about it must follow this one.
 _CAUSES: Final = text("""
     WITH cause AS (
@@ -82,22 +78,8 @@ class Due:
     requested_sequence: int
 
 
-class SqlEntries:
-    """The read model and the log that it follows. Raises: Outage: they could not be read now."""
-
-    def __init__(self, bus: Bus, database: Database) -> None:
-        self._bus = bus
-        self._database = database
-
-    async def newest(self) -> int:
-        """The last sequence of the log."""
-        return await read_last_sequence(self._bus, JOBS.name)
-
-    async def holds(self, sequence: int) -> bool:
-        """Whether the tables hold the log up to there."""
-        async with self._database.connect() as connection:
-            position: int | None = (await connection.execute(_POSITION, {"stream": JOBS.name})).scalar()
-        return (position or 0) >= sequence
+class SqlEntries(JobTables):
+    """Entries of the catalogue. Raises: Outage: they could not be read now."""
 
     async def causes(self, prompts: Collection[str], rules: str, limit: int) -> Sequence[Cause]:
         """What entries do not show as stale yet; analyses with other instructions or rules than these are outdated."""

@@ -13,15 +13,11 @@ from sqlalchemy import text
 
 from contracts.topology import JOBS
 from contracts.v1 import PublisherEpochClosed
-from kit.bus import Bus
-from kit.database import Database
 from kit.history import read_latest
-from kit.pages import read_last_sequence
 from lifecycle.audits.epochs import NO_EPOCH, Epoch
 from lifecycle.audits.scores import Cited, Concluded, Rating, Record
-from services.curator.record.reading import read_rows
+from services.curator.record.reading import JobTables, read_rows
 
-_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
 _FIRST: Final = text("SELECT (SELECT min(analysed_at) FROM analysis), (SELECT min(rated_at) FROM publisher_rating)")
 _ANALYSES: Final = text("""
     SELECT j.id, j.rollup, b.id AS before, b.recommended, EXISTS (
@@ -115,22 +111,8 @@ class _Rating:
     score: int | None
 
 
-class SqlPublishers:
-    """The read model and the log that it follows. Raises: Outage: they could not be read now."""
-
-    def __init__(self, bus: Bus, database: Database) -> None:
-        self._bus = bus
-        self._database = database
-
-    async def newest(self) -> int:
-        """The last sequence of the log."""
-        return await read_last_sequence(self._bus, JOBS.name)
-
-    async def holds(self, sequence: int) -> bool:
-        """Whether the tables hold the log up to there."""
-        async with self._database.connect() as connection:
-            position: int | None = (await connection.execute(_POSITION, {"stream": JOBS.name})).scalar()
-        return (position or 0) >= sequence
+class SqlPublishers(JobTables):
+    """Publishers and their epochs. Raises: Outage: they could not be read now."""
 
     async def closed(self) -> tuple[int, int]:
         """The newest closed epoch, and the sequence of the event that closed it."""

@@ -10,14 +10,9 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from contracts.topology import JOBS
-from kit.bus import Bus
-from kit.database import Database
-from kit.pages import read_last_sequence
 from lifecycle.audits.epochs import Epoch
-from services.curator.record.reading import read_rows
+from services.curator.record.reading import JobTables, read_rows
 
-_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
 _METRICS: Final = text("""
     WITH ended AS (
         SELECT status, extract(epoch FROM ended_at - created_at) AS seconds FROM job
@@ -94,22 +89,8 @@ class Cases:
     sequence: int
 
 
-class SqlQuality:
-    """The read model and the log that it follows. Raises: Outage: they could not be read now."""
-
-    def __init__(self, bus: Bus, database: Database) -> None:
-        self._bus = bus
-        self._database = database
-
-    async def newest(self) -> int:
-        """The last sequence of the log."""
-        return await read_last_sequence(self._bus, JOBS.name)
-
-    async def holds(self, sequence: int) -> bool:
-        """Whether the tables hold the log up to there."""
-        async with self._database.connect() as connection:
-            position: int | None = (await connection.execute(_POSITION, {"stream": JOBS.name})).scalar()
-        return (position or 0) >= sequence
+class SqlQuality(JobTables):
+    """Samples and causes of errors. Raises: Outage: they could not be read now."""
 
     async def metrics(self, hour: datetime) -> Sequence[Sample]:
         """The metrics of the 24 hours before an hour; none of what nothing was counted of."""

@@ -1,15 +1,19 @@
-"""Reads typed rows of the tables."""
+"""Reads typed rows of the tables, and says how far they follow the log of jobs."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import TypeAdapter
-from sqlalchemy import TextClause
+from sqlalchemy import TextClause, text
 
+from contracts.topology import JOBS
+from kit.bus import Bus
 from kit.database import Database
+from kit.pages import read_last_sequence
 
 T = TypeVar("T")
+_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
 
 
 async def read_rows(database: Database, kind: type[T], statement: TextClause, **values: object) -> list[T]:
@@ -18,3 +22,21 @@ async def read_rows(database: Database, kind: type[T], statement: TextClause, **
         found = await connection.execute(statement, values)
         rows = TypeAdapter(kind)
         return [rows.validate_python(dict(row)) for row in found.mappings()]
+
+
+class JobTables:
+    """The tables of jobs and the log that they follow. Raises: Outage: they could not be read now."""
+
+    def __init__(self, bus: Bus, database: Database) -> None:
+        self._bus = bus
+        self._database = database
+
+    async def newest(self) -> int:
+        """The last sequence of the log."""
+        return await read_last_sequence(self._bus, JOBS.name)
+
+    async def holds(self, sequence: int) -> bool:
+        """Whether the tables hold the log up to there."""
+        async with self._database.connect() as connection:
+            position: int | None = (await connection.execute(_POSITION, {"stream": JOBS.name})).scalar()
+        return (position or 0) >= sequence
