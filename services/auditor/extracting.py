@@ -71,7 +71,7 @@ class Extractor:
             elif isinstance(item, Answered):
                 if await self._log.is_over(request.job_id):
                     return  # cancelled meanwhile: its words are removed, and nothing may be kept of them
-                extracted, _ = await asyncio.gather(  # a memo whose job has no extraction yet serves nobody
+                extracted, _ = await asyncio.gather(  # a memo is used only once its job has an extraction
                     self._describe(request, fetched, words, article, item.answer, memo_id=memo, end=item.end),
                     asyncio.gather(*(self._memos.keep(each, request.job_id) for each in memos)),
                 )

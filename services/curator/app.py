@@ -157,7 +157,7 @@ def _second_look(host: Host, settings: CuratorSettings, reader: Reader) -> Secon
 def _repeat(
     leadership: Leadership | None, work: Callable[[], Awaitable[object]], every_s: float
 ) -> Callable[[], Awaitable[None]]:
-    """Work at intervals, whenever this process leads; None: whoever leads, so that each shows its metrics."""
+    """Work at intervals while this process leads; None: in every process, so that each shows its metrics."""
 
     async def run() -> None:
         while True:

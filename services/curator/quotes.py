@@ -106,7 +106,7 @@ class QuoteCheck:
         return len(missing)
 
     async def _is_missing(self, quote: DisplayedQuote) -> bool:
-        """Whether it stands in none of its pages. A page that is lost or cannot be read now says nothing."""
+        """Whether it stands in none of its pages. A page that is lost or cannot be read now does not count."""
         is_known = False
         for page in quote.pages:
             try:

@@ -54,7 +54,7 @@ class KeptTexts(Protocol):
 
 
 class Renewals:
-    """Requests what is due. Units: `a_day` are analyses of entries' claims in 24 hours, whoever requested them."""
+    """Requests what is due. Units: `a_day` are analyses of entries' claims in 24 hours, requested by any curator."""
 
     def __init__(self, record: StaleRecord, texts: KeptTexts, log_: Log, clock: Clock, *, a_day: int) -> None:
         self._record = record

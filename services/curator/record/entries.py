@@ -70,7 +70,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A stale entry whose claim nobody had analysed lately. Shapes: `requested_sequence` is of the newest request."""
+    """A stale entry whose claim was not analysed lately. Shapes: `requested_sequence` is of the newest request."""
 
     entry_id: UUID
     assertion_id: UUID

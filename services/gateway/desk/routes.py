@@ -59,7 +59,7 @@ HEADERS: Final = {**GUARDS, "cache-control": "no-store", "referrer-policy": "sam
 """With `no-referrer`, browsers would not say which page a form comes from."""
 _HEADERS: Final = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 _TYPED: Final = ("wording", "domain", "summary", "reason", "note", "description", "source_url", "text")
-"""Fields with words that nobody wants to write again."""
+"""Fields that a refused form keeps, so that its words are not written twice."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("desk")
 
@@ -200,7 +200,7 @@ class Desk:
         return response
 
     def _show_login(self, request: Request, refusal: str = "") -> Response:
-        """The form for a key, in a session that is nobody's yet."""
+        """The form for a key, in a session without an account."""
         session = self._visitors.start()
         response = self._render(request, "desk/login.html", {"refusal": refusal}, session, None)
         response.status_code = 401 if refusal else 200

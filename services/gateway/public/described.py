@@ -73,7 +73,7 @@ def _appeals() -> Schema:
     return {
         "tags": ["public"],
         "summary": "Object to a result",
-        "description": "An operator decides. No account is needed, and nobody is asked who they are.",
+        "description": "An operator decides. Neither an account nor a name is needed.",
         "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=AppealRequest.__name__)})},
         "responses": {"201": {"description": "It is stored", "content": _json(_APPEAL)}, **_refuse(refusals)},
     }
