@@ -27,7 +27,7 @@ from kit.clock import Clock, SystemClock
 from kit.health import WriteCheck
 from kit.inbox import Inbox, NoReply
 from kit.link import Link
-from kit.publisher import RECEIPT_TIMEOUT_S, BusError, Outgoing, Publisher, Receipt
+from kit.publisher import BusError, Outgoing, Publisher, Receipt
 from kit.servers import redact_addresses, split_addresses
 from kit.settings import SettingsError
 
@@ -38,6 +38,8 @@ REJECTED = "Errata-RequestRejected"
 STARTUP_TIMEOUT_S = 10.0
 INBOX = "_INBOX"
 CONNECT_TIMEOUT_S = 2
+API_TIMEOUT_S = 5.0
+"""How long an answer of the broker about its streams and consumers may take."""
 DRAIN_S = 25.0
 PENDING_BYTES = 64 * 1024 * 1024
 
@@ -84,7 +86,7 @@ class Bus(Publisher):
         self.broker = broker
         self.drain_s = drain_s
         self.inbox_prefix = inbox_prefix
-        self.jetstream: JetStreamContext = client.jetstream(timeout=RECEIPT_TIMEOUT_S)
+        self.jetstream: JetStreamContext = client.jetstream(timeout=API_TIMEOUT_S)
         self.writes = WriteCheck(client, inbox, self.link)
         self.key_values: dict[str, KeyValue] = {}
         """Buckets that the broker was found to have, for `kit.kv`."""

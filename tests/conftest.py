@@ -14,6 +14,8 @@ import psutil
 import pytest
 from hypothesis import settings
 
+from kit import bus as kit_bus
+
 pytest.register_assert_rewrite("tests.support.delivering", "tests.support.site_client")
 pytest_plugins = ["tests.support.servers"]
 
@@ -25,6 +27,9 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As nohup and background jobs leave it. Programs inherit that, and then none that a test starts ends by Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A machine that runs three brokers, a database for each test and browsers stalls for seconds at times.
+kit_bus.API_TIMEOUT_S = 30.0
 
 LONG = 80
 MEMORY = Path("/dev/shm")

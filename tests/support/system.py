@@ -57,16 +57,22 @@ def pause_after(waited_s: float) -> float:
 
 
 async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, within_s: float = 60.0) -> T:
-    """Wait for a condition; its first true value.
+    """Wait for a condition; its first true value. A server that did not answer in time is asked again.
 
     Raises: NotInTime: with the last value and what was waited for.
     """
     began = monotonic()
-    while not (value := await condition()):
+    while True:
+        last: object
+        try:
+            if value := await condition():
+                return value
+            last = value
+        except TimeoutError as error:
+            last = error
         if (waited_s := monotonic() - began) > within_s:
-            raise NotInTime(f"not within {within_s:g} s: {what}; last: {value!r}")
+            raise NotInTime(f"not within {within_s:g} s: {what}; last: {last!r}")
         await asyncio.sleep(pause_after(waited_s))
-    return value
 
 
 @dataclass(frozen=True)
