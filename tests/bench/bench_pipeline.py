@@ -10,12 +10,18 @@ from uuid import UUID, uuid4
 
 from nats.aio.msg import Msg
 
-from contracts.v1 import InvestigationCompleted, InvestigationRequested, VersionRegistered
+from contracts.v1 import (
+    ClaimProposed,
+    ClaimValidationStarted,
+    InvestigationCompleted,
+    InvestigationRequested,
+    VersionRegistered,
+)
 from contracts.v1.ids import investigation_id, post_id, version_id
 from contracts.v1.parts import PostRef, Sighting
 from kit.blobs import Blobs
 from kit.bus import Bus
-from kit.history import read_history
+from kit.history import read_history, read_latest
 from kit.host import Host
 from kit.servers_in_use import Servers
 from platforms.identity import content_hash, occurrences_hash, version_hash
@@ -112,8 +118,11 @@ async def investigate_many(driver: Driver, versions: list[tuple[UUID, UUID]], at
 
 
 async def _raw(host: Host, version: UUID) -> RawPipeline:
-    """The raw limit for the facts of one investigation."""
-    raw = RawPipeline(host.bus, await read_history(host.bus, str(investigation_id(version, ANALYSIS))))
+    """The raw limit for all facts of one investigation; those that reserve a review have the subject of their claim."""
+    facts = await read_history(host.bus, str(investigation_id(version, ANALYSIS)))
+    claims = [each.event.claim_id for each in facts if isinstance(each.event, ClaimProposed)]
+    reserved = await read_latest(host.bus, *(f"{ClaimValidationStarted.SUBJECT}.{claim}" for claim in claims))
+    raw = RawPipeline(host.bus, sorted((*facts, *reserved), key=lambda each: each.sequence))
     await raw.open()
     return raw
 
