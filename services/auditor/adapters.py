@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -21,7 +20,6 @@ from contracts.v1 import (
     RunFailed,
     RunStarted,
 )
-from contracts.v1.ids import step_run_id
 from contracts.v1.run import StageModel
 from kit.bus import Bus
 from kit.history import read_history, read_latest
@@ -30,7 +28,7 @@ from kit.models.stages import STEPS, Stage, Stages, StoredStage
 from kit.publisher import PublishConflict
 from lifecycle.audits.cache import DECISIVE, Analysed, Cached, is_withdrawn
 from lifecycle.audits.jobs import Job
-from lifecycle.audits.runs import ASSESS, EXTRACT, Run, fold_run
+from lifecycle.audits.runs import Run, fold_run
 from lifecycle.audits.turns import AnalysisTurn
 from services.auditor.articles import Pages, fetch_article
 from services.auditor.domain import Article
@@ -46,10 +44,8 @@ class EventLog:
         self._bus = bus
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
-        """The job with its own steps' runs; None: the log does not show its request yet."""
-        keys = (job_id, *(step_run_id(job_id, step) for step in (EXTRACT, ASSESS)))
-        found = await asyncio.gather(*(read_history(self._bus, str(key), stream=JOBS) for key in keys))
-        facts = [fact for each in found for fact in each]
+        """The job; None: the log does not show its request yet."""
+        facts = await read_history(self._bus, str(job_id), stream=JOBS)
         request = next((fact for fact in facts if isinstance(fact.event, JobRequested)), None)
         if request is None:
             return None

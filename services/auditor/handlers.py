@@ -56,8 +56,8 @@ class Auditor:
             raise Outage(LOG_LAG_S, "the log does not show the request yet")
         job, done = logged.job, None
         while (step := job.next_step) in STEPS and step is not done:
-            if done is not None and await self._log.is_over(event.job_id):
-                return  # its account cancelled it meanwhile
+            if done is JobStep.FETCH and await self._log.is_over(event.job_id):
+                return  # its account cancelled it meanwhile; the plan looks itself before it buys
             async for fact in self._carry_out(step, logged, event, delivery_count):
                 yield fact
                 job.apply(fact)

@@ -37,7 +37,7 @@ class Log(Protocol):
     """The stream `JOBS`. Raises: Outage: it could not be read now."""
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
-        """The job with its own steps' runs; None: the log does not show its request yet."""
+        """The job without its runs, which do not change what it costs; None: the log does not show its request yet."""
         ...
 
     async def is_over(self, job_id: UUID) -> bool:

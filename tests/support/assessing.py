@@ -166,10 +166,10 @@ class EndWorld(World):
         return next(each for each in self.log.events if isinstance(each, JobExtracted))
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
-        """The job by its own facts; those of its claims are read apart."""
+        """The job by its own facts; those of its claims and runs are read apart."""
         job = Job(job_id)
         for event in self.log.events:
-            if not isinstance(event, AssertionAnalysed):
+            if event.key() == str(job_id):
                 job.apply(event)
         return LoggedJob(job, 1, NOW, CORRELATION, NOW)
 

@@ -131,10 +131,9 @@ class World:
         return next(fact for fact in await self.whole() if isinstance(fact, JobExtracted))
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
-        job = Job(job_id)
-        for each in self.log.entries:
+        job, own = Job(job_id), [each for each in self.log.entries if each.event.key() == str(job_id)]
+        for each in own:
             job.apply(each.event)
-        own = [each for each in self.log.entries if each.event.key() == str(job_id)]
         first = next((each for each in own if isinstance(each.event, JobRequested)), None)
         return None if first is None else LoggedJob(job, first.sequence, NOW, CORRELATION, NOW)
 
