@@ -146,9 +146,10 @@ class Trap(Line):
 
 
 class StoreTrap(Trap):
-    """The same before a blob store: what it hears are objects that are put.
+    """The same before a blob store: what it hears are objects that are put, and removals.
 
-    An answer of a model is heard as `answers/<run>/<segment before>/<hash>`, another object by its name in the bucket.
+    An answer of a model is heard as `answers/<run>/<segment before>/<hash>`, another object by its name in the bucket,
+    a removal of several objects as `removal/`.
     Shapes: `stored` has what was confirmed of that.
     """
 
@@ -179,7 +180,14 @@ class StoreTrap(Trap):
         except asyncio.IncompleteReadError:
             return None
         method, path, _ = request.split(" ")
-        return Frame(head + body, _name_object(path) if method == "PUT" else "", len(body))
+        match method:
+            case "PUT":
+                said = _name_object(path)
+            case "POST" if path.partition("?")[2].startswith("delete"):
+                said = "removal/"
+            case _:
+                said = ""
+        return Frame(head + body, said, len(body))
 
     async def _forward(self, frame: Frame, target: asyncio.StreamWriter) -> None:
         if frame.subject:
