@@ -30,7 +30,7 @@ class RequestWords(Value):
 
 
 class ArticleWords(Value):
-    """The article, and what its page says of itself."""
+    """The article, and what its page says of itself; read from `RequestWords` where it was sent as text."""
 
     text: str
     title: str | None = None

@@ -2,7 +2,8 @@
 
 Texts lie under their hash, so the same article would be one text for two jobs. A job's article therefore lies in a
 folder of the job, and removing one job's words leaves another's. What goes when the job is over lies in one folder, so
-that it is removed at once: the article, and what the models of its own steps were sent and answered.
+that it is removed at once: the article that was fetched, and what the models of its own steps were sent and answered.
+An article that was sent as text is read from its request, which names the job and is kept until its hour.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def run_folder(job_id: UUID, step: StepName) -> str:
 
 
 def list_removable(job: Job) -> Words:
-    """What is removed as soon as the job is over: the article and what was said to models and by them.
+    """What is removed as soon as the job is over: the fetched article and what was said to models and by them.
 
     Of a cancelled job everything is removed. Only where a webhook is still to be sent, its address stays, in the
     request.

@@ -46,7 +46,7 @@ class Extractor:
         """Have the claims found, unless that was done; code gives them keys, classes and places."""
         words, article = await load_article(self._texts, fetched)
         model = next(each for each in fetched.stages if each.step == EXTRACT)
-        memo = _name_memo(request.account_id, fetched, model)
+        memo = _name_memo(request.account_id, fetched, words, model)
         earlier = None if request.options.cache_preference == "SKIP_CACHE" else await self._memos.find(memo)
         answer = None if earlier is None else await self._recall(earlier)
         if earlier is not None and answer is not None:
@@ -134,7 +134,8 @@ class Extractor:
         return frozenset(hashes)
 
 
-def _name_memo(account: UUID, fetched: JobFetched, model: StageModel) -> UUID:
+def _name_memo(account: UUID, fetched: JobFetched, words: ArticleWords, model: StageModel) -> UUID:
     """The memo of all that an answer depends on: what the model is shown, which model, and who may read it."""
-    beside = sha256(f"{fetched.article.sha256}\n{model.model_dump_json()}".encode()).hexdigest()
+    described = sha256(words.model_dump_json().encode()).hexdigest()
+    beside = sha256(f"{described}\n{model.model_dump_json()}".encode()).hexdigest()
     return memo_id(account, fetched.content_sha256, beside, CLAIM_AUDIT.extract.prompt.version)

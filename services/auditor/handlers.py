@@ -17,6 +17,7 @@ from contracts.v1 import (
     JobFetched,
     JobRequested,
 )
+from contracts.v1.parts import EphemeralRef
 from kit.errors import Outage
 from lifecycle.audits.jobs import JobStep
 from lifecycle.audits.words import article_folder
@@ -87,19 +88,10 @@ class Auditor:
         except NoArticle as error:
             yield JobEnded(job_id=request.job_id, outcome="FAILED", code=error.code, charged_micro_usd=0)
             return
-        until = request.input.until
-        described = ArticleWords(
-            text=article.text,
-            title=article.title,
-            address=article.address,
-            author=article.author,
-            publisher=article.publisher,
-            published=article.published,
-        )
         models, epoch, stored = await asyncio.gather(
             self._stages.models(),
             self._scores.closed_epoch(),
-            self._texts.put(described.model_dump_json(), until, article_folder(request.job_id)),
+            self._keep(request, words, article),
         )
         yield JobFetched(
             job_id=request.job_id,
@@ -111,6 +103,20 @@ class Auditor:
             stages=tuple(models.values()),
             score_epoch=epoch,
         )
+
+    async def _keep(self, request: JobRequested, words: RequestWords, article: Article) -> EphemeralRef:
+        """Store the article, unless the request holds its text, from which it is read like any other."""
+        if words.url is None:
+            return request.input
+        described = ArticleWords(
+            text=article.text,
+            title=article.title,
+            address=article.address,
+            author=article.author,
+            publisher=article.publisher,
+            published=article.published,
+        )
+        return await self._texts.put(described.model_dump_json(), request.input.until, article_folder(request.job_id))
 
     async def _read(self, words: RequestWords, logged: LoggedJob) -> Article:
         if words.url is not None:

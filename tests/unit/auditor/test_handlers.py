@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from contracts.jobs.words import ClaimWords, ExtractionWords
+from contracts.jobs.words import ArticleWords, ClaimWords, ExtractionWords
 from contracts.v1 import (
     AssertionAnalysisRequested,
     Event,
@@ -86,6 +86,26 @@ async def test_requests_of_an_earlier_delivery_are_its_own() -> None:
             again.log.publish(event)
     (planned,) = await again.deliver()
     assert planned == facts[-1]
+
+
+async def test_an_article_that_was_sent_as_text_lies_in_its_request_alone() -> None:
+    world = World()
+    (fetched, *_) = await world.whole()
+    assert isinstance(fetched, JobFetched)
+    assert fetched.article == world.request.input
+
+
+async def test_a_text_that_an_earlier_version_stored_apart_is_read_and_has_the_same_memo() -> None:
+    usual, world = World(), World()
+    fetched, extracted, _ = await usual.whole()
+    assert isinstance(fetched, JobFetched)
+    apart = await world.put(ArticleWords(text=TEXT).model_dump_json(), NOW)
+    for event in (world.request, fetched.model_copy(update={"article": apart})):
+        world.log.publish(event)
+    (again, _) = await world.deliver()
+    assert isinstance(extracted, JobExtracted)
+    assert isinstance(again, JobExtracted)
+    assert (again.claims, again.memo_id) == (extracted.claims, extracted.memo_id)
 
 
 @pytest.mark.parametrize("code", ["NOT_PUBLIC", "FETCH_FAILED", "INPUT_TOO_LONG"])
