@@ -31,6 +31,7 @@ class AnthropicMessages(Provider):
     """Model over the Messages API. Readers' keys are OpenAI's and are refused here."""
 
     protocol: ClassVar[Protocol] = "anthropic"
+    searches_itself = True
     sdk_errors = (anthropic.AnthropicError,)
 
     def __init__(
@@ -56,7 +57,10 @@ class AnthropicMessages(Provider):
             {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
             for tool in start.tools
         ]
-        return [{"type": "web_search_20250305", "name": "web_search"}, *functions]
+        search: dict[str, JsonValue] = {"type": "web_search_20250305", "name": "web_search"}
+        if start.searches is not None:
+            search["max_uses"] = start.searches
+        return [search, *functions]
 
     def _reasoning(self, sampling: Sampling) -> dict[str, JsonValue]:
         # A temperature is refused since version 2026-10-21 of the API, so it changes nothing here.

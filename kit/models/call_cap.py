@@ -1,7 +1,7 @@
 """The most that one request to a model may cost, held against an estimate before the request is sent.
 
-The estimate is meant to be too high rather than too low: a token of the question has three bytes or more, and the
-answer is as long as it may be.
+The estimate is meant to be too high rather than too low: a token of the question has three bytes or more, the answer
+is as long as it may be, and a provider that searches does so as often as the request lets it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,22 @@ from kit.models.failures import price_unknown
 from kit.models.prices import MILLION
 
 BYTES_A_TOKEN: Final = 3
+SEARCHES: Final = 10
+"""How often a provider may search within one request whose cost is limited: it charges for each, and says so later."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCap:
-    """Units: `micro_usd` is millionths of a US dollar, None: no cap; `max_tokens` of the answer, None: not counted."""
+    """Units: `micro_usd` is millionths of a US dollar, None: no cap; `max_tokens` of the answer, None: not counted.
+
+    `searches` is how often the provider may search within a request with tools.
+    """
 
     model: str
     price: Price | None
     micro_usd: int | None
     max_tokens: int | None
+    searches: int = 0
 
     def require_room(self, body: Mapping[str, JsonValue], before: Usage) -> None:
         """Raises: ModelError: the request could cost more, or its model has no price."""
@@ -48,4 +54,5 @@ class CallCap:
         asked = -(-len(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")) // BYTES_A_TOKEN)
         if "previous_response_id" in body:  # the provider adds what was exchanged before
             asked += before.total_tokens
-        return -(-(asked * price.input + (self.max_tokens or 0) * price.output) // MILLION)
+        searches = self.searches * price.search if body.get("tools") else 0
+        return searches - (-(asked * price.input + (self.max_tokens or 0) * price.output) // MILLION)

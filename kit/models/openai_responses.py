@@ -26,6 +26,7 @@ class OpenAIResponses(Provider):
 
     protocol: ClassVar[Protocol] = "openai_responses"
     takes_readers_keys = True
+    searches_itself = True
     sdk_errors = (openai.OpenAIError,)
 
     def __init__(
@@ -75,6 +76,8 @@ class OpenAIResponses(Provider):
             body["max_output_tokens"] = start.sampling.max_tokens
         if tools := self._tools(start):
             body["tools"] = cast(JsonValue, tools)
+            if start.searches is not None:
+                body["max_tool_calls"] = start.searches
         return _Responses(self._client(session), body, start, session)
 
     async def _try(self, session: ProviderSession) -> None:

@@ -39,7 +39,7 @@ from kit.models.base import (
     Sampling,
     Tool,
 )
-from kit.models.call_cap import CallCap
+from kit.models.call_cap import SEARCHES, CallCap
 from kit.models.conversation import Conversation, run
 from kit.models.events import BadEvent
 from kit.models.prices import price_of
@@ -58,7 +58,10 @@ _CONNECT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ConversationStart:
-    """The start of a conversation. The answer to a request without tools has the shape of `schema`."""
+    """The start of a conversation. The answer to a request without tools has the shape of `schema`.
+
+    `searches` is how often the provider may search within one request; None: as it likes.
+    """
 
     instructions: str
     parts: tuple[str | Image, ...]
@@ -67,13 +70,22 @@ class ConversationStart:
     schema_name: str = "answer"
     closing: str | None = None
     sampling: Sampling = AS_PROVIDED
+    searches: int | None = None
 
     @classmethod
     def of(cls, brief: Brief[DecisionT, AnswerT]) -> ConversationStart:
         """The part of a brief that a provider needs for the first request."""
         name = brief.step.partition("/")[2]
+        searches = None if brief.limits.call_micro_usd is None else SEARCHES
         return cls(
-            brief.instructions, brief.parts, brief.tools, brief.schema, name, brief.turns.closing, brief.sampling
+            brief.instructions,
+            brief.parts,
+            brief.tools,
+            brief.schema,
+            name,
+            brief.turns.closing,
+            brief.sampling,
+            searches,
         )
 
     def schema_for(self, *, closing: bool) -> Mapping[str, JsonValue] | None:
@@ -119,6 +131,7 @@ class Provider(ABC):
     labelled_demo = False
     protocol: ClassVar[Protocol]
     takes_readers_keys: ClassVar[bool] = False
+    searches_itself: ClassVar[bool] = False
     sdk_errors: ClassVar[tuple[type[Exception], ...]]
 
     def __init__(
@@ -263,7 +276,8 @@ class Provider(ABC):
         elif published is None:
             published = Published(len(done.calls), len(done.research))
         stamps = RecordedStamps(done, self._stamps) if done else self._stamps
-        cap = CallCap(self.name.model, self._price, limits.call_micro_usd, brief.sampling.max_tokens)
+        searches = SEARCHES if self.searches_itself else 0
+        cap = CallCap(self.name.model, self._price, limits.call_micro_usd, brief.sampling.max_tokens, searches)
         recorder = Recorder(head, secret, stamps, published, cap)
         transport = RecordingTransport(self._http, recorder, self._timeouts, done)
         http = httpx2.AsyncClient(transport=transport, timeout=self._timeout)

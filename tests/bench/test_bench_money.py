@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from pydantic import SecretStr
 
 from contracts.transcript import Price
 from contracts.v1.parts import Usage
-from kit.models.base import Brief, Finished, KeyAccepted, KeyStatus, ModelError, ask
+from kit.models.base import Brief, Finished, KeyAccepted, KeyStatus, ModelError, Sampling, ask
+from kit.models.call_cap import SEARCHES
 from kit.models.provider import ProviderDeps
 from tests.bench import bench_cases, casebook
 from tests.bench.bench_cases import Options
@@ -23,10 +25,11 @@ from tests.bench.caserun import World, run
 from tests.bench.report import Report
 from tests.support.factories import MODEL
 from tests.support.openai_server import Answer, message
-from tests.support.providers import CHAT, OPENAI, brief, provider
+from tests.support.providers import ANTHROPIC, CHAT, OPENAI, Api, brief, provider
 
 DOLLAR = 1_000_000
 PRICE = Price(input=DOLLAR, cached=0, cache_write=DOLLAR, output=DOLLAR, search=0)
+SEARCHING = Price(input=0, cached=0, cache_write=0, output=0, search=10_000)
 USED = {"input_tokens": 0, "output_tokens": 10_000, "total_tokens": 10_000}
 DONE = Answer((message("done"),), usage=USED)
 COST = 10_000
@@ -114,6 +117,37 @@ async def test_a_request_that_could_cost_more_is_not_sent() -> None:
     assert result.failure is not None
     assert "could cost" in result.failure
     assert server.requests == []
+
+
+@pytest.mark.parametrize("api", [OPENAI, ANTHROPIC], ids=repr)
+@pytest.mark.requirement("TR-42")
+async def test_what_a_provider_searches_within_a_request_is_reserved_before_it_is_sent(api: Api) -> None:
+    """TR-42: A live bench keeps its limit of money.
+
+    A share is an eighth of the limit, a request costs at most half a share, and one search costs a cent.
+    """
+    fee = SEARCHES * SEARCHING.search
+    sent: list[dict[str, Any]] = []
+    for half in (fee - 1, fee + COST):
+        async with provider(api, DONE, deps=ProviderDeps(price=lambda _: SEARCHING)) as (model, server):
+            budgeted = BudgetedModel(model, 2 * SHARES * half)
+            failed = None
+            try:
+                await ask(budgeted, replace(brief(), sampling=Sampling(1_000)))
+            except ModelError as error:
+                failed = error.name
+            assert failed == ("CostLimit" if half < fee else None)
+            sent += [request.body for request in server.requests]
+    (body,) = sent
+    assert body.get("max_tool_calls", body["tools"][0].get("max_uses")) == SEARCHES
+
+
+async def test_where_no_cost_of_a_request_is_limited_a_provider_searches_as_it_likes() -> None:
+    for api in (OPENAI, ANTHROPIC):
+        async with provider(api, DONE) as (model, server):
+            await ask(model, brief())
+        body = server.requests[0].body
+        assert not {"max_tool_calls", "max_uses"} & (body | body["tools"][0]).keys()
 
 
 @pytest.mark.requirement("TR-42")

@@ -40,3 +40,10 @@ def test_it_is_exact_to_a_millionth(most: int | None, refused: bool) -> None:
             cap.require_room(body, Usage())
     else:
         cap.require_room(body, Usage())
+
+
+@pytest.mark.parametrize(("body", "more"), [({"tools": [{}]}, 70_000), ({"tools": []}, 0), ({}, 0)])
+def test_each_search_that_a_provider_may_make_is_counted(body: dict[str, JsonValue], more: int) -> None:
+    price = PRICE.model_copy(update={"search": 10_000})
+    without = CallCap("m", PRICE, 0, 100).estimate(body, Usage(), PRICE)
+    assert CallCap("m", price, 0, 100, searches=7).estimate(body, Usage(), price) == without + more
