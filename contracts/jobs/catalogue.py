@@ -55,7 +55,10 @@ class SourceNames(Document):
 
 
 class EvidenceView(Document):
-    """A source with its quotes. `looked_up`: what the look-up of its page found; null: not recorded."""
+    """A source with its quotes. `looked_up`: what the look-up of its page found; null: not recorded.
+
+    `archived` is where the Internet Archive shows its copy nearest to `extracted_at`, if it has one.
+    """
 
     supports: bool
     text: str
@@ -63,6 +66,8 @@ class EvidenceView(Document):
     source_title: str
     quotes: tuple[str, ...]
     relevance: Rate
+    extracted_at: Instant
+    archived: str
     looked_up: str | None
 
 

@@ -154,6 +154,7 @@ async def test_a_page_has_scenarios_with_one_verdict_and_evidence_with_quotes(sh
     first = found.evidence[0]
     assert (first.relevance, len(first.quotes), first.source_title) == (0.9, 2, "A page")
     assert first.source_url.startswith("https://for.example/")
+    assert first.archived == f"https://web.archive.org/web/{found.analysis.analysed_at:%Y%m%d%H%M%S}/{first.source_url}"
     async with await owner(shelf.url) as db:
         with pytest.raises(Exception, match="verdict_pkey"):
             await db.execute("INSERT INTO verdict SELECT * FROM verdict LIMIT 1")

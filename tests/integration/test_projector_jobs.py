@@ -151,7 +151,7 @@ async def test_every_row_of_a_job(database_url: str) -> None:
         ["few sources"],
     )
     evidence = only(found["evidence"], id=str(evidence_id(scenario_id(RUN, 2), 2)))
-    assert (evidence["supports"], evidence["source_url"]) == (False, f"https://against.example/Ships sail. {RUN}")
+    assert (evidence["supports"], evidence["source_url"]) == (False, f"https://against.example/Ships%20sail.%20{RUN}")
     assert [len(quote.split()) for quote in evidence["quotes"]] == [22, 1]
     assert (evidence["analysis_id"], evidence["relevance"], evidence["family"]) == (str(RUN), 0.9, 1)
     assert len(found["evidence"]) == 8

@@ -84,7 +84,8 @@ async def test_a_claim_shows_what_it_rests_on_and_that_it_is_no_correction(catal
     assert "Partly out of date. To be looked at again: confidence, verdict." in said
     assert "For it" in said
     assert "“quoted for word word" in said
-    assert "what the look-up found is not recorded · relevance 90 %" in said
+    assert "as archived then, if it was · what the look-up found is not recorded · relevance 90 %" in said
+    assert re.search(r'href="https://web\.archive\.org/web/\d{14}/https://for\.example/[^"]*" rel="nofollow', page)
     assert "Version 3: Clarified" in said
     assert "Why Ships of the harbour sail at noon." in said
     assert "<ins>&amp; &lt;b&gt;never&lt;/b&gt;" in page or "&lt;b&gt;never&lt;/b&gt;" in page

@@ -105,6 +105,8 @@ def _view_evidence(row: EvidenceRow) -> EvidenceView:
         source_title=row.source_title,
         quotes=tuple(row.quotes),
         relevance=row.relevance,
+        extracted_at=row.analysed_at,
+        archived=row.archived,
         looked_up=row.outcome,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 from uuid import UUID
@@ -16,6 +16,7 @@ from contracts.jobs.catalogue import EditType, Status
 from contracts.jobs.words import Suggestion
 from services.gateway.record.connection import Queries
 
+ARCHIVE: Final = "https://web.archive.org/web"
 FEW: Final = 500
 """Fewer entries than these are sorted; of more, the newest are among those changed last."""
 _LINE: Final = """e.id, e.assertion_id, e.wording, e.domain, e.summary, e.status, e.version, e.updated_at,
@@ -54,10 +55,10 @@ _SCENARIOS: Final = sql("""
     FROM scenario s JOIN verdict v ON v.scenario_id = s.id WHERE s.analysis_id = :id ORDER BY s.ordinal
 """)
 _EVIDENCE: Final = sql("""
-    SELECT e.scenario_id, e.supports, e.text, e.source_url, e.source_title, e.quotes, e.relevance,
+    SELECT e.scenario_id, e.supports, e.text, e.source_url, e.source_title, e.quotes, e.relevance, a.analysed_at,
         (SELECT c.outcome FROM citation c WHERE c.analysis_id = e.analysis_id
             AND c.url_sha256 = encode(sha256(convert_to(e.source_url, 'UTF8')), 'hex') ORDER BY c.place LIMIT 1) outcome
-    FROM evidence e WHERE e.analysis_id = :id ORDER BY e.scenario_id, e.place
+    FROM evidence e JOIN analysis a ON a.id = e.analysis_id WHERE e.analysis_id = :id ORDER BY e.scenario_id, e.place
 """)
 _EDITS: Final = sql("""
     SELECT version, edit_type, hidden, created_at, reason, before_state, after_state FROM edit
@@ -160,7 +161,13 @@ class EvidenceRow:
     source_title: str
     quotes: Sequence[str]
     relevance: float
+    analysed_at: datetime
     outcome: str | None
+
+    @property
+    def archived(self) -> str:
+        """Where the Internet Archive shows its copy of the page that is nearest to the analysis, if it has any."""
+        return f"{ARCHIVE}/{self.analysed_at.astimezone(UTC):%Y%m%d%H%M%S}/{self.source_url}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
+from urllib.parse import quote
 from uuid import UUID
 
 from contracts.jobs.result import AnalysisBody, Evidence, EvidenceItem, Scenario, Verdict
@@ -115,7 +116,7 @@ def _reading(name: str, ordinal: int) -> Scenario:
     items = tuple(
         EvidenceItem(
             text=f"Evidence of {name}",
-            source_url=f"https://{side}.example/{name}",
+            source_url=f"https://{side}.example/{quote(name)}",
             source_title="A page",
             credibility_score=0.3,
             quotes=(f"quoted {side} " + "word " * 20, "another"),
@@ -336,7 +337,7 @@ class Instance:
             Citation(
                 publisher_id=publisher_id(f"{side}.example"),
                 domain=f"{side}.example",
-                url_sha256=digest(f"https://{side}.example/{name}"),
+                url_sha256=digest(f"https://{side}.example/{quote(name)}"),
                 scenario=ordinal,
                 supports=side == "for",
                 relevance=0.9,
