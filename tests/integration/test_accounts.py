@@ -32,7 +32,7 @@ from services.commands.accounts import (
 from services.commands.keys import activate
 from services.gateway.adapters import SqlKeyRegister
 from services.gateway.keys import InstanceKeys
-from tests.integration.readmodel_tables import NoTexts, fill, store_at
+from tests.integration.readmodel_tables import NoTexts, everything, fill, store_at
 from tests.support.forked import Forked
 from tests.support.servers import Prepare, Servers
 from tests.unit.projector.audit_histories import Instance, claim_id_of, write
@@ -255,9 +255,12 @@ def test_an_operator_manages_accounts_by_commands(database_url: str, tmp_path: P
     assert run("accounts", "list", "--all")[1].startswith("no accounts")
 
 
-@pytest.mark.requirement("FH-114")
+@pytest.mark.requirement("FH-114", "FH-120")
 async def test_what_an_account_did_is_counted(database_url: str, operator: Database) -> None:
-    """FH-114: A user has name, role and counts"""
+    """FH-114: A user has name, role and counts
+
+    FH-120: Sources, users, metrics and patterns have no versions
+    """
     made = await alice(operator)
     instance = Instance()
     for account, jobs in ((made.id, 2), (uid("somebody"), 1)):
@@ -282,5 +285,6 @@ async def test_what_an_account_did_is_counted(database_url: str, operator: Datab
     assert (it.username, it.email, it.role, it.tier) == ("alice", "alice@example.org", "reader", "free")
     assert (it.jobs, it.contributions, it.flags_submitted, it.flags_accepted) == (2, 1, 3, 1)
     assert it.last_active == instance.now.date()
+    assert [each["entity_type"] for each in (await everything(database_url))["edit"]] == ["ENTRY"]
     with pytest.raises(click.ClickException, match="no account"):
         await read_activity(operator, "nobody")
