@@ -209,6 +209,7 @@ ACCESS: Final[dict[str, Access]] = {
             PublisherScored,
             PublisherEpochClosed,
             EntryStaled,
+            EditMade,
             AssertionAnalysisRequested,
             MetricSampled,
             PatternRecorded,

@@ -19,7 +19,8 @@ class EditMade(OnceEvent):
 
     `edit_id` is random: the edits of two editors must not be taken for repetitions of one. Shapes: `before` and `after`
     hold the whole state of the entry's words, `fields` name what differs. `hidden`: from now on nobody but moderators
-    sees the entry. `reworded`: its wording is no longer the one that it was published with. `by` None: the system.
+    sees the entry. `reworded`: its wording is no longer the one that it was published with. `by` None: the system, when
+    the claim was analysed again; `entity_id` is that analysis then, and `edit_id` derives from it.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.edit.made"

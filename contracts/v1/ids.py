@@ -108,6 +108,11 @@ def entry_id(assertion: UUID) -> UUID:
     return _derive_id("entry", str(assertion))
 
 
+def reanalysis_edit_id(entry: UUID, analysis: UUID) -> UUID:
+    """The id of the edit that records a newer analysis of an entry."""
+    return _derive_id("reanalysis", str(entry), str(analysis))
+
+
 def scenario_id(analysis: UUID, ordinal: int) -> UUID:
     """The id of a scenario of an analysis."""
     return _derive_id("scenario", str(analysis), str(ordinal))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from contracts.jobs.words import EntryWords
-from contracts.v1 import EditMade, EntryPublished
+from contracts.v1 import EditMade, EntryPublished, EntryStaled, Event
 from contracts.v1.edit import EditType
 from contracts.v1.entry import STALE_PARTS, StalePart, StaleTrigger
 
@@ -82,6 +82,24 @@ class Entry:
         """What it said first, and says again once the words of its newest edit have expired."""
         first = self.published
         return EntryWords(entry_id=first.entry_id, wording=first.wording, domain=first.domain)
+
+
+def fold_entry(newest: Iterable[tuple[int, Event]]) -> Entry | None:
+    """An entry from the newest event of each kind with its sequence; None: it was not published."""
+    published: EntryPublished | None = None
+    edit: EditMade | None = None
+    edited_at = staled_at = 0
+    for sequence, event in newest:
+        match event:
+            case EntryPublished():
+                published = event
+            case EditMade():
+                edit, edited_at = event, sequence
+            case EntryStaled():
+                staled_at = sequence
+            case _:
+                pass
+    return None if published is None else Entry(published, edit, edited_at, staled_at)
 
 
 class Change(NamedTuple):

@@ -38,6 +38,7 @@ from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
 from services.curator.quality import Quality
 from services.curator.quotes import QuoteCheck
+from services.curator.reanalyses import Reanalyses
 from services.curator.record.ages import SqlAges
 from services.curator.record.controls import SqlControls
 from services.curator.record.displays import LoggedDisplays
@@ -114,6 +115,8 @@ async def build(host: Host) -> None:
     entries = SqlEntries(host.bus, database)
     staleness = Staleness(entries, log, host.clock)
     host.keep_running("curator-stale", _repeat(leadership, staleness.run_once, STALE_S))
+    reanalyses = Reanalyses(entries, texts, log, host.clock)
+    host.keep_running("curator-reanalyses", _repeat(leadership, reanalyses.run_once, STALE_S))
     quality = Quality(SqlQuality(host.bus, database), log, host.clock, metrics.show_quality)
     host.keep_running("curator-quality", _repeat(None, quality.run_once, QUALITY_S))
     if settings.renewals_a_day:

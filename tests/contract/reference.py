@@ -164,6 +164,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     **dict.fromkeys(_GATEWAY, ("gateway",)),
     CreditPosted: ("auditor", "gateway"),
     JobEnded: ("auditor", "curator", "gateway"),
+    EditMade: ("curator", "gateway"),
     EntryStaled: ("curator", "gateway"),
     AssertionAnalysisRequested: ("auditor", "curator"),
     LlmStageConfigured: ("gateway",),

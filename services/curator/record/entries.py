@@ -11,10 +11,10 @@ from uuid import UUID
 from sqlalchemy import text
 
 from contracts.topology import JOBS
-from contracts.v1 import AssertionAnalysisRequested, PublisherEpochClosed
+from contracts.v1 import AssertionAnalysisRequested, EditMade, EntryPublished, PublisherEpochClosed
 from contracts.v1.entry import StaleTrigger
 from kit.history import read_latest
-from lifecycle.audits.entries import MANY_FLAGS, SCORE_MOVED, STALE_BY
+from lifecycle.audits.entries import MANY_FLAGS, SCORE_MOVED, STALE_BY, Entry, fold_entry
 from lifecycle.audits.epochs import NO_EPOCH
 from services.curator.record.reading import JobTables, read_rows
 
@@ -47,6 +47,13 @@ _CAUSES: Final = text("""
     FROM cause c JOIN entry e ON e.id = c.entry_id
     ORDER BY e.id, c.trigger, c.cause_id LIMIT :limit
 """)
+_REANALYSED: Final = text("""
+    SELECT DISTINCT ON (e.id) e.id AS entry_id, a.id AS analysis_id
+    FROM entry e JOIN analysis a ON a.assertion_id = e.assertion_id AND a.analysed_at > e.created_at
+    WHERE e.cache_updated_at > e.created_at
+        AND NOT EXISTS (SELECT FROM edit d WHERE d.entry_id = e.id AND d.entity_id = a.id)
+    ORDER BY e.id, a.analysed_at, a.id LIMIT :limit
+""")
 _STALE: Final = text("""
     SELECT e.id AS entry_id, e.assertion_id, e.stale, a.sequence AS requested_sequence
     FROM entry e JOIN assertion a ON a.id = e.assertion_id
@@ -66,6 +73,14 @@ class Cause:
     trigger: StaleTrigger
     cause_id: UUID
     staled_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reanalysed:
+    """An analysis that is newer than its entry, and no edit says so yet."""
+
+    entry_id: UUID
+    analysis_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,16 @@ class SqlEntries(JobTables):
             limit=limit,
             **{trigger.lower(): list(parts) for trigger, parts in STALE_BY.items() if trigger != "EDIT"},
         )
+
+    async def reanalysed(self, limit: int) -> Sequence[Reanalysed]:
+        """Of each entry the first analysis that no edit records."""
+        return await read_rows(self._database, Reanalysed, _REANALYSED, limit=limit)
+
+    async def entry(self, id_: UUID) -> Entry | None:
+        """An entry as the log has it."""
+        subjects = (f"{kind.SUBJECT}.{id_}" for kind in (EntryPublished, EditMade))
+        facts = await read_latest(self._bus, *subjects, stream=JOBS)
+        return fold_entry((fact.sequence, fact.event) for fact in facts)
 
     async def stale(self, since: datetime, limit: int) -> Sequence[Due]:
         """Shown entries that an analysis would renew and that none was requested of since then, edited ones first."""

@@ -19,13 +19,14 @@ from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, Flag
 from contracts.v1.entry import StaleTrigger
 from contracts.v1.parts import EphemeralRef
 from kit.clock import Clock
-from lifecycle.audits.entries import EVIDENCE, STALE_BY, Change, Entry, words_until
+from lifecycle.audits.entries import EVIDENCE, STALE_BY, Change, Entry, fold_entry, words_until
 from services.gateway.domain import Principal
 from services.gateway.jobs.access import require_verb
 from services.gateway.jobs.ports import JobLog, Words
 from services.gateway.jobs.problems import Problem
 
 ENTITY: Final = "ENTRY"
+REANALYSIS: Final = "SYSTEM_REANALYSIS"
 _CHANGED: Final = "The entry is not of this version any more; read it again."
 
 
@@ -58,14 +59,14 @@ class Entries:
         return await self._store(entry, change, request.reason, principal, correlation)
 
     async def revert(self, id_: UUID, request: RevertRequest, principal: Principal, correlation: UUID) -> Edited:
-        """Take the newest change back, by a new version."""
+        """Take the newest change by people back, by a new version."""
         entry = await self._find(id_, principal, request.version)
-        if entry.newest is None:
+        newest, was_hidden = await self._newest_change(id_)
+        if newest is None:
             raise Problem("VALIDATION_ERROR", "The entry was never changed.", status=409)
-        after = await self._words.get(entry.newest.before)
+        after = await self._words.get(newest.before)
         if after is None:
             raise Problem("VALIDATION_ERROR", "What the entry said before is no longer kept.", status=409)
-        was_hidden = await self._was_hidden(entry.newest)
         if was_hidden != entry.is_hidden:
             require_verb(principal, "hide")
         words = EntryWords.model_validate_json(after)
@@ -136,29 +137,18 @@ class Entries:
 
     async def _read(self, id_: UUID) -> Entry | None:
         subjects = (f"{kind.SUBJECT}.{id_}" for kind in (EntryPublished, EditMade, EntryStaled))
-        published: EntryPublished | None = None
-        edit: EditMade | None = None
-        edited_at = staled_at = 0
-        for fact in await self._log.latest(*subjects, current=True):
-            match fact.event:
-                case EntryPublished() as event:
-                    published = event
-                case EditMade() as event:
-                    edit, edited_at = event, fact.sequence
-                case EntryStaled():
-                    staled_at = fact.sequence
-                case _:
-                    pass
-        return None if published is None else Entry(published, edit, edited_at, staled_at)
+        return fold_entry((fact.sequence, fact.event) for fact in await self._log.latest(*subjects, current=True))
 
     async def _read_words(self, entry: Entry) -> EntryWords:
         text = None if entry.newest is None else await self._words.get(entry.newest.after)
         return entry.published_words if text is None else EntryWords.model_validate_json(text)
 
-    async def _was_hidden(self, newest: EditMade) -> bool:
-        edits = await self._log.read(f"{EditMade.SUBJECT}.{newest.entry_id}")
-        earlier = [fact.event for fact in edits if isinstance(fact.event, EditMade)]
-        return any(each.hidden for each in earlier if each.version == newest.version - 1)
+    async def _newest_change(self, id_: UUID) -> tuple[EditMade | None, bool]:
+        """The newest edit that changed words or whether the entry is hidden, and whether it was hidden before."""
+        facts = await self._log.read(f"{EditMade.SUBJECT}.{id_}")
+        edits = [fact.event for fact in facts if isinstance(fact.event, EditMade)]
+        changes = sorted((each for each in edits if each.edit_type != REANALYSIS), key=lambda each: each.version)
+        return (changes[-1] if changes else None), len(changes) > 1 and changes[-2].hidden
 
     async def _store(
         self, entry: Entry, change: Change, reason: str, principal: Principal, correlation: UUID

@@ -227,6 +227,18 @@ async def test_a_revert_restores_the_state_before_as_a_new_version() -> None:
     problem(await post(bench, f"{PATH}/revert", REVERT | {"version": 5}), "VALIDATION_ERROR", 409)
 
 
+async def test_a_revert_passes_over_what_the_system_recorded() -> None:
+    bench = published()
+    reanalysed: dict[str, Any] = {"edit_type": "SYSTEM_REANALYSIS", "entity_type": "ANALYSIS", "by": None}
+    await post(bench, f"{PATH}/edits", EDIT)
+    (edit,) = bench.jobs.of(EditMade)
+    own = reanalysed | {"edit_id": uuid4(), "version": 3, "before": edit.after, "follows": len(bench.jobs.facts)}
+    bench.jobs.add(edit.model_copy(update=own))
+    assert (await post(bench, f"{PATH}/revert", REVERT | {"version": 3})).json()["version"] == 4
+    newest = bench.jobs.of(EditMade)[-1]
+    assert (newest.after.sha256, newest.reworded) == (edit.before.sha256, False)
+
+
 @pytest.mark.requirement("FH-127")
 async def test_an_edit_makes_everything_stale_and_an_accepted_flag_the_risk() -> None:
     """FH-127: What makes an entry stale is recorded"""
