@@ -26,7 +26,10 @@ FlagStatus = Literal["OPEN", "ACCEPTED", "DISMISSED"]
 
 
 class EntryLine(Document):
-    """A claim in a list. Units: scores from 0 to 100. `stale` are parts that no longer follow from what is known."""
+    """A claim in a list. Units: scores from 0 to 100. `stale` are parts that no longer follow from what is known.
+
+    `risk_score`: half of it is confidence that lacks, half how evenly the evidence is divided.
+    """
 
     id: UUID
     wording: str
@@ -36,6 +39,7 @@ class EntryLine(Document):
     updated_at: Instant
     confidence_score: int | None
     completeness_score: int | None
+    risk_score: int | None
     scenario_count: Count
     source_names: tuple[str, ...]
     stale: tuple[str, ...]

@@ -57,16 +57,19 @@ entry: Final = Table(
     number("scenario_count", null=True),
     timestamp("cache_updated_at", null=True),
     Column("searched", TSVECTOR, Computed(SEARCHED, persisted=True)),
+    number("risk_score", null=True),
     one_of("status", ENTRY_STATUS),
     CheckConstraint("edit_count = version - 1", name="edit_count"),
     CheckConstraint("confidence_score BETWEEN 0 AND 100 AND completeness_score BETWEEN 0 AND 100", name="scores"),
+    CheckConstraint("risk_score BETWEEN 0 AND 100", name="risk_score"),
     Index(None, "assertion_id", unique=True),
     Index("entry_newest_idx", sql("updated_at DESC"), "id"),
     Index("entry_searched_idx", "searched", postgresql_using="gin"),
     Index("entry_words_idx", "words_until", postgresql_where=sql("words_until IS NOT NULL")),
     Index("entry_analysis_idx", "analysis_id"),
     comment="A claim with a page, as its newest edit left it. Summaries and scores are of the newest analysis of its "
-    "assertion, `analysis_id`, and change with it; `cache_updated_at` is when that was made",
+    "assertion, `analysis_id`, and change with it; `cache_updated_at` is when that was made. `risk_score`: half of it "
+    "is confidence that lacks, half how evenly evidence is divided; without evidence that half is whole",
     postgresql_with={"fillfactor": 70},
 )
 

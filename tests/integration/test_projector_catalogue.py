@@ -71,6 +71,7 @@ class Catalogue:
         readings = sorted(
             (row for row in found["scenario"] if row["analysis_id"] == newest["id"]), key=lambda row: row["ordinal"]
         )
+        recommended = next(row["id"] for row in readings if row["ordinal"] == newest["recommended"])
         cited = [row for row in found["citation"] if row["analysis_id"] == newest["id"]]
         return {
             "analysis_id": newest["id"],
@@ -83,6 +84,7 @@ class Catalogue:
             "scenario_count": len(readings),
             "scenario_summary": [row["description"] for row in readings if row["description"]] or None,
             "confidence_score": 60,
+            "risk_score": risk_of(next(row for row in found["verdict"] if row["scenario_id"] == recommended)),
         }
 
     async def require_rebuilt(self, texts: NoTexts | None = None) -> None:
@@ -91,6 +93,14 @@ class Catalogue:
         assert await shadow(self.url, texts, analyses=ANALYSES) == []
         await rebuild(self.url, texts, analyses=ANALYSES)
         assert await everything(self.url) == live
+
+
+def risk_of(verdict: dict[str, Any]) -> int:
+    """Half of it is confidence that lacks, half how evenly the evidence is divided."""
+    total = verdict["supporting"] + verdict["opposing"]
+    divided = 2 * min(verdict["supporting"], verdict["opposing"]) / total if total else 1
+    risk: float = 50 * (1 - verdict["confidence"]) + 50 * divided
+    return round(risk)
 
 
 @pytest.fixture
@@ -106,11 +116,15 @@ async def test_an_entry_shows_what_follows_from_the_newest_analysis_after_every_
     """FH-109: Summaries of a claim change with the fact that changes them"""
     instance, again = catalogue.instance, uid("run again")
     before = await catalogue.computed()
+    analysed = instance.analysed(NAME, again)
+    divided = tuple(each.model_copy(update={"supporting": 3}) for each in analysed.scenarios)
+    analysed = analysed.model_copy(update={"scenarios": divided})
+    assert before["risk_score"] == 70
     assert before.items() <= (await catalogue.entry()).items()
     assert len(before["evidence_summary"]) == 4
     for event in (
         instance.started(again, "CLAIM_AUDIT/analyse", SHIPS),
-        instance.analysed(NAME, again),
+        analysed,
         instance.edited(ENTRY, "Ships sail slowly."),
         instance.purged(before=instance.now + timedelta(days=92)),
     ):
@@ -118,7 +132,7 @@ async def test_an_entry_shows_what_follows_from_the_newest_analysis_after_every_
         assert (await catalogue.computed()).items() <= (await catalogue.entry()).items()
     after = await catalogue.entry()
     assert after["analysis_id"] == str(again) != before["analysis_id"]
-    assert (after["evidence_summary"], after["scenario_count"]) == (None, 2)
+    assert (after["evidence_summary"], after["scenario_count"], after["risk_score"]) == (None, 2, 45)
     await catalogue.require_rebuilt()
 
 
@@ -229,9 +243,11 @@ async def test_the_columns_of_an_entry_are_checked(catalogue: Catalogue) -> None
     """FH-108: A claim is an assertion that never changes and an entry that is edited."""
     entry = await catalogue.entry()
     assert (entry["version"], entry["status"], entry["domain"]) == (1, "PUBLISHED", "harbours")
+    assert not {column for column in entry if "view" in column}
     async with await owner(catalogue.url) as db:
-        for column, value in (("status", "'GONE'"), ("confidence_score", "101"), ("edit_count", "7")):
-            with pytest.raises(Exception, match=f"entry_.*{'scores' if 'score' in column else column}.*_check"):
+        beyond = ("status", "'GONE'"), ("confidence_score", "101"), ("risk_score", "-1"), ("edit_count", "7")
+        for column, value in beyond:
+            with pytest.raises(Exception, match=f"entry_.*{'score' if 'score' in column else column}.*_check"):
                 await db.execute(f"UPDATE entry SET {column} = {value}".encode())
             await db.rollback()
     await catalogue.publish(catalogue.instance.edited(ENTRY, "Ships sink."))

@@ -38,6 +38,7 @@ def view_line(row: EntryRow) -> EntryLine:
         updated_at=row.updated_at,
         confidence_score=row.confidence_score,
         completeness_score=row.completeness_score,
+        risk_score=row.risk_score,
         scenario_count=row.scenario_count,
         source_names=tuple(row.source_names),
         stale=tuple(row.stale),

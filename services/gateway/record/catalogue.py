@@ -20,7 +20,7 @@ ARCHIVE: Final = "https://web.archive.org/web"
 FEW: Final = 500
 """Fewer entries than these are sorted; of more, the newest are among those changed last."""
 _LINE: Final = """e.id, e.assertion_id, e.wording, e.domain, e.summary, e.status, e.version, e.updated_at,
-    e.analysis_id, e.confidence_score, e.completeness_score, coalesce(e.scenario_count, 0) scenario_count,
+    e.analysis_id, e.confidence_score, e.completeness_score, e.risk_score, coalesce(e.scenario_count, 0) scenario_count,
     coalesce(e.source_names, '{}') source_names, e.stale"""
 _VISIBLE: Final = "(e.status = 'PUBLISHED' OR :hidden)"
 _AFTER: Final = """(CAST(:at AS timestamptz) IS NULL OR e.updated_at < :at
@@ -108,6 +108,7 @@ class EntryRow:
     analysis_id: UUID | None
     confidence_score: int | None
     completeness_score: int | None
+    risk_score: int | None
     scenario_count: int
     source_names: Sequence[str]
     stale: Sequence[str]

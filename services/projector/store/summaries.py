@@ -11,6 +11,8 @@ from services.projector.store.load import Connection
 _SUMMARIES: Final = """
     UPDATE entry e SET analysis_id = a.id, cache_updated_at = a.analysed_at,
         confidence_score = round(100 * v.confidence),
+        risk_score = round(50 * (1 - v.confidence) + CASE WHEN v.supporting + v.opposing = 0 THEN 50
+            ELSE 100.0 * least(v.supporting, v.opposing) / (v.supporting + v.opposing) END),
         completeness_score = round(100 * least(1, n.cited::float / (a.scenarios * a.evidence))),
         evidence_summary = x.items, source_names = s.domains,
         scenario_summary = d.readings, scenario_count = d.scenarios

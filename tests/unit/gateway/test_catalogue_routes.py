@@ -67,6 +67,7 @@ def row(id_: UUID = ENTRY, **given: Any) -> EntryRow:
             "analysis_id": None,
             "confidence_score": None,
             "completeness_score": None,
+            "risk_score": None,
             "scenario_count": 0,
             "source_names": (),
             "stale": (),

@@ -1,0 +1,15 @@
+"""How risky it is to rely on what an entry shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    """Run the script beside this file."""
+    op.get_bind().connection.cursor().execute(Path(__file__).with_suffix(".sql").read_text())
