@@ -21,6 +21,7 @@ from nats.js.kv import KeyValue
 from contracts.access import POSITION
 from contracts.topology import stream_of
 from contracts.v1 import Envelope, Event, OnceEvent, decode
+from kit import message_headers
 from kit.batches import Batches
 from kit.cancelling import cancel_and_wait
 from kit.clock import Clock, SystemClock
@@ -81,6 +82,7 @@ class Bus(Publisher):
         drain_s: float = DRAIN_S,
         inbox_prefix: str = INBOX,
     ) -> None:
+        message_headers.install(client)
         inbox = Inbox(client)
         super().__init__(client, inbox, Link(client, inbox), clock)
         self.broker = broker
