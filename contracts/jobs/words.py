@@ -97,6 +97,25 @@ class Suggestion(NamedTuple):
         return f"{_FOR if self.supports else _AGAINST}: {self.source_url}\n{self.text}"
 
 
+class Submission(NamedTuple):
+    """A claim that shall get a page, as the remark of a flag words it, for people and for `read`."""
+
+    assertion_id: UUID
+    domain: str
+    wording: str
+
+    @classmethod
+    def read(cls, remark: str) -> Submission:
+        """What `write` made. Raises: ValueError: it is none."""
+        head, _, wording = remark.partition("\n")
+        assertion, _, domain = head.partition(" ")
+        return cls(UUID(assertion), domain, wording)
+
+    def write(self) -> str:
+        """The remark."""
+        return f"{self.assertion_id} {self.domain}\n{self.wording}"
+
+
 class Remark(Value):
     """Why an edit was made, a flag raised or resolved. `about` is its id, so that no two share a text."""
 

@@ -24,6 +24,8 @@ STALE_BY: Final[Mapping[StaleTrigger, tuple[StalePart, ...]]] = {
 """The parts that each cause makes stale. Source: requirement FH-127."""
 EVIDENCE: Final = "EVIDENCE"
 """The type of flags that suggest evidence."""
+SUBMITTED: Final = "CLAIM"
+"""The type of flags that submit a claim, for the entry that it would have."""
 MANY_FLAGS: Final = 5
 """So many accounts that object to an entry since its newest analysis make its risk stale before anybody decides."""
 SCORE_MOVED: Final = 10

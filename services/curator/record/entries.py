@@ -40,7 +40,8 @@ _CAUSES: Final = text("""
         UNION ALL
         SELECT e.id, 'FLAGS', (array_agg(f.id ORDER BY f.created_at DESC, f.id))[1]
         FROM flag f JOIN entry e ON e.id = f.entity_id
-        WHERE NOT e.stale @> :flags AND f.status = 'OPEN' AND f.created_at > coalesce(e.cache_updated_at, e.created_at)
+        WHERE NOT e.stale @> :flags AND f.status = 'OPEN' AND f.issue_type <> 'CLAIM'
+            AND f.created_at > coalesce(e.cache_updated_at, e.created_at)
         GROUP BY e.id HAVING count(DISTINCT f.account_id) >= :many
     )
     SELECT DISTINCT ON (e.id) e.id AS entry_id, c.trigger, c.cause_id, e.staled_sequence

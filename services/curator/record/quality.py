@@ -50,7 +50,7 @@ _CASES: Final = text("""
         WHERE outcome = 'FAILED' AND completed_at >= :begins AND completed_at < :ends
         UNION ALL
         SELECT 'CLAIM_FLAGGED', f.issue_type, 1, e.assertion_id FROM flag f JOIN entry e ON e.id = f.entity_id
-        WHERE f.status = 'ACCEPTED' AND f.resolved_at >= :begins AND f.resolved_at < :ends
+        WHERE f.status = 'ACCEPTED' AND f.issue_type <> 'CLAIM' AND f.resolved_at >= :begins AND f.resolved_at < :ends
         UNION ALL
         SELECT 'EVIDENCE_DROPPED', d.cause, d.cases, a.assertion_id FROM analysis a CROSS JOIN LATERAL (VALUES
             ('missing', a.missing), ('unavailable', a.unavailable), ('not_looked_up', a.not_looked_up)

@@ -14,18 +14,20 @@ from contracts.jobs.catalogue import (
     ResolveRequest,
     RevertRequest,
 )
-from contracts.jobs.words import EntryWords, Remark, Suggestion
+from contracts.jobs.words import EntryWords, Remark, Submission, Suggestion
 from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved, OnceEvent
 from contracts.v1.entry import StaleTrigger
+from contracts.v1.ids import entry_id
 from contracts.v1.parts import EphemeralRef
 from kit.clock import Clock
-from lifecycle.audits.entries import EVIDENCE, STALE_BY, Change, Entry, fold_entry, words_until
+from lifecycle.audits.entries import EVIDENCE, STALE_BY, SUBMITTED, Change, Entry, fold_entry, words_until
 from services.gateway.domain import Principal
 from services.gateway.jobs.access import require_verb
 from services.gateway.jobs.ports import JobLog, Words
 from services.gateway.jobs.problems import Problem
 
 ENTITY: Final = "ENTRY"
+HAS_PAGE: Final = "The claim has a page already."
 REANALYSIS: Final = "SYSTEM_REANALYSIS"
 _CHANGED: Final = "The entry is not of this version any more; read it again."
 
@@ -41,7 +43,7 @@ class Entries:
     async def publish(self, event: EntryPublished, correlation: UUID) -> Edited:
         """Give a claim its page; a second one is refused."""
         if not await self._log.publish(event, correlation):
-            raise Problem("VALIDATION_ERROR", "The claim has a page already.", status=409)
+            raise Problem("VALIDATION_ERROR", HAS_PAGE, status=409)
         return Edited(id=event.entry_id, version=1, status="PUBLISHED")
 
     async def edit(self, id_: UUID, request: EditRequest, principal: Principal, correlation: UUID) -> Edited:
@@ -75,19 +77,28 @@ class Entries:
 
     async def raise_flag(self, id_: UUID, request: FlagRequest, principal: Principal, correlation: UUID) -> FlagView:
         """Store an objection to an entry."""
-        if request.issue_type == EVIDENCE:
-            raise Problem("VALIDATION_ERROR", "Evidence is suggested by a request of its own.")
+        if request.issue_type in (EVIDENCE, SUBMITTED):
+            raise Problem("VALIDATION_ERROR", "Evidence and claims are suggested by requests of their own.")
+        await self._find(id_, principal, None)
         return await self._raise(id_, request.issue_type, request.description, principal, correlation)
 
     async def suggest(self, id_: UUID, request: EvidenceRequest, principal: Principal, correlation: UUID) -> FlagView:
         """Suggest evidence, which waits for a moderator as a flag does."""
+        await self._find(id_, principal, None)
         words = Suggestion(request.supports, request.source_url, request.text).write()
         return await self._raise(id_, EVIDENCE, words, principal, correlation)
+
+    async def submit(self, claim: Submission, principal: Principal, correlation: UUID) -> FlagView:
+        """Submit a claim that may have a page and has none, for a moderator to publish."""
+        id_ = entry_id(claim.assertion_id)
+        if await self._read(id_) is not None:
+            raise Problem("VALIDATION_ERROR", HAS_PAGE, status=409)
+        return await self._raise(id_, SUBMITTED, claim.write(), principal, correlation)
 
     async def resolve_flag(
         self, id_: UUID, request: ResolveRequest, principal: Principal, correlation: UUID
     ) -> FlagView:
-        """Decide on an objection or a suggestion, once. What is accepted makes parts of its entry stale."""
+        """Decide once: an accepted claim gets its page, what else is accepted makes parts of its entry stale."""
         found = await self._log.latest(f"{FlagRaised.SUBJECT}.{id_}", f"{FlagResolved.SUBJECT}.{id_}", current=True)
         raised = next((fact.event for fact in found if isinstance(fact.event, FlagRaised)), None)
         if raised is None:
@@ -104,15 +115,31 @@ class Entries:
         )
         facts: list[OnceEvent] = [resolved]
         entry = await self._read(raised.entity_id) if raised.entity_type == ENTITY and raised.entity_id else None
-        if entry is not None and request.status == "ACCEPTED":
+        if raised.issue_type == SUBMITTED and raised.entity_type == ENTITY:
+            if request.status == "ACCEPTED":
+                require_verb(principal, "publish")
+                facts.append(await self._publish_submitted(raised, principal))
+        elif entry is not None and request.status == "ACCEPTED":
             trigger: StaleTrigger = "EVIDENCE" if raised.issue_type == EVIDENCE else "FLAGS"
             facts.append(_stale(entry, trigger, id_))
         if not await self._log.publish_together(*facts, correlation=correlation, at=self._clock.now()):
             raise Problem("VALIDATION_ERROR", "The objection or its entry was changed meanwhile.", status=409)
         return FlagView(flag_id=id_, status=request.status)
 
+    async def _publish_submitted(self, raised: FlagRaised, principal: Principal) -> EntryPublished:
+        text = await self._words.get(raised.description)
+        if text is None:
+            raise Problem("VALIDATION_ERROR", "What was submitted is no longer kept.", status=409)
+        assertion, domain, wording = Submission.read(Remark.model_validate_json(text).text)
+        return EntryPublished(
+            entry_id=entry_id(assertion),
+            assertion_id=assertion,
+            wording=wording,
+            domain=domain,
+            by=principal.account.account_id,
+        )
+
     async def _raise(self, id_: UUID, issue: str, text: str, principal: Principal, correlation: UUID) -> FlagView:
-        await self._find(id_, principal, None)
         flag = self._clock.new_id()
         await self._log.publish(
             FlagRaised(

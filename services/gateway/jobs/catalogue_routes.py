@@ -25,6 +25,7 @@ from contracts.jobs.catalogue import (
     RevertRequest,
     SourceNames,
 )
+from contracts.jobs.words import Submission
 from contracts.v1 import EntryPublished
 from contracts.v1.ids import entry_id
 from kit.addresses import ip_range_prefix
@@ -108,6 +109,24 @@ class CatalogueRoutes:
     async def publish(self, request: Request) -> Response:
         """Give a claim of one of the moderator's own jobs its page."""
         body, principal = await self._admit_change(request, "publish")
+        claim = await self._find_claim(body, principal)
+        published = EntryPublished(
+            entry_id=entry_id(claim.assertion_id),
+            assertion_id=claim.assertion_id,
+            wording=claim.wording,
+            domain=claim.domain,
+            by=principal.account.account_id,
+        )
+        return answer(await self._entries.publish(published, request.state.exchange.correlation), status=201)
+
+    async def submit(self, request: Request) -> Response:
+        """Submit a claim of one of the contributor's own jobs, for a moderator to publish."""
+        body, principal = await self._admit_change(request, "submit")
+        claim = await self._find_claim(body, principal)
+        return answer(await self._entries.submit(claim, principal, request.state.exchange.correlation), status=201)
+
+    async def _find_claim(self, body: bytes, principal: Principal) -> Submission:
+        """A claim of the account's own jobs that may have a page. Raises: Problem."""
         wanted = parse(_PUBLISH, body)
         account = principal.account.account_id
         claim = await self._reads.candidate(wanted.job_id, wanted.claim, account)
@@ -120,14 +139,7 @@ class CatalogueRoutes:
             )
         if make_key(wanted.wording, claim.language) != claim.published_key:
             raise Problem("VALIDATION_ERROR", "wording must say what the claim says.")
-        published = EntryPublished(
-            entry_id=entry_id(claim.assertion_id),
-            assertion_id=claim.assertion_id,
-            wording=wanted.wording,
-            domain=claim.domain,
-            by=account,
-        )
-        return answer(await self._entries.publish(published, request.state.exchange.correlation), status=201)
+        return Submission(claim.assertion_id, claim.domain, wanted.wording)
 
     async def edit(self, request: Request) -> Response:
         """Change what an entry says; hide it or show it again."""

@@ -53,6 +53,7 @@ def list_catalogue_routes(routes: CatalogueRoutes) -> Iterator[tuple[str, str, H
     )
     for path, handler, body, made, takes in (
         (entries, routes.publish, PublishRequest, Answer(201, Edited), ()),
+        (f"{entries}/submissions", routes.submit, PublishRequest, Answer(201, FlagView), ()),
         (f"{entry}/edits", routes.edit, EditRequest, Answer(201, Edited), ("entry_id",)),
         (f"{entry}/revert", routes.revert, RevertRequest, Answer(201, Edited), ("entry_id",)),
         (f"{entry}/evidence", routes.suggest, EvidenceRequest, Answer(201, FlagView), ("entry_id",)),

@@ -28,7 +28,8 @@ ASSERTION: Final = UUID(int=0xA55)
 ENTRY: Final = entry_id(ASSERTION)
 JOB: Final = UUID(int=0x10B << 64)
 FLAG: Final = UUID(int=0xF1A6)
-PATH: Final = f"/v1/claims/{ENTRY}"
+CLAIMS: Final = "/v1/claims"
+PATH: Final = f"{CLAIMS}/{ENTRY}"
 SAID: Final = "Ships sail at noon."
 EDIT: Final = {"version": 1, "edit_type": "CONTENT_CORRECTION", "reason": "More exact.", "wording": "Ships sail."}
 HIDE: Final = {"version": 1, "edit_type": "MODERATION_ACTION", "reason": "Defames.", "hidden": True}
@@ -120,6 +121,7 @@ ROUTES: Final[tuple[tuple[str, str, str, Any, Verb, Any], ...]] = (
     ("complete", "GET", "/v1/sources?begins=a", None, "read", prepare_nothing),
     ("queue", "GET", "/v1/flags", None, "decide", prepare_nothing),
     ("publish", "POST", "/v1/claims", PUBLISH, "publish", prepare_nothing),
+    ("submit", "POST", "/v1/claims/submissions", PUBLISH, "submit", prepare_nothing),
     ("edit", "POST", f"{PATH}/edits", EDIT, "edit", prepare_nothing),
     ("hide", "POST", f"{PATH}/edits", HIDE, "hide", prepare_nothing),
     ("revert", "POST", f"{PATH}/revert", REVERT, "edit", prepare_edit),
@@ -133,7 +135,7 @@ ROUTES: Final[tuple[tuple[str, str, str, Any, Verb, Any], ...]] = (
 @pytest.mark.parametrize("route", ROUTES, ids=[route[0] for route in ROUTES])
 async def test_without_a_key_one_reads_and_nothing_else(route: Any) -> None:
     name, method, path, body, _, prepare = route
-    bench = published(is_published=name != "publish")
+    bench = published(is_published=name not in ("publish", "submit"))
     await prepare(bench)
     before = len(bench.jobs.facts)
     response = await send(bench, method, path.format(flag=FLAG), body, key="")
@@ -296,6 +298,36 @@ async def test_suggested_evidence_waits_for_a_moderator() -> None:
     view = EntryView.model_validate_json((await send(bench, "GET", PATH)).content)
     (found,) = view.suggested_evidence
     assert (found.supports, found.source_url, found.text) == (True, EVIDENCE["source_url"], EVIDENCE["text"])
+
+
+@pytest.mark.requirement("FH-116")
+async def test_a_submitted_claim_gets_its_page_from_a_moderator() -> None:
+    """FH-116: Readers flag, contributors edit, moderators decide and hide"""
+    bench = published(is_published=False)
+    for _ in range(2):
+        assert (await post(bench, f"{CLAIMS}/submissions", PUBLISH, "contributor")).json()["status"] == "OPEN"
+    first, second = bench.jobs.of(FlagRaised)
+    assert (first.issue_type, first.entity_type, first.entity_id) == ("CLAIM", "ENTRY", ENTRY)
+    assert first.account_id == ACCOUNTS["contributor"].account_id
+    assert SAID not in first.model_dump_json()
+    assert bench.jobs.of(EntryPublished) == []
+    assert (await post(bench, f"/v1/flags/{first.flag_id}/resolve", DECISION)).status_code == 200
+    (entry,) = bench.jobs.of(EntryPublished)
+    assert (entry.entry_id, entry.assertion_id, entry.wording, entry.domain) == (ENTRY, ASSERTION, SAID, "transport")
+    assert entry.by == ACCOUNTS["moderator"].account_id
+    problem(await post(bench, f"/v1/flags/{second.flag_id}/resolve", DECISION), "VALIDATION_ERROR", 409)
+    dismissed = DECISION | {"status": "DISMISSED"}
+    assert (await post(bench, f"/v1/flags/{second.flag_id}/resolve", dismissed)).status_code == 200
+    assert (len(bench.jobs.of(EntryPublished)), bench.jobs.of(EntryStaled)) == (1, [])
+    problem(await post(bench, f"{CLAIMS}/submissions", PUBLISH, "contributor"), "VALIDATION_ERROR", 409)
+    problem(await post(bench, f"{PATH}/flags", OBJECTION | {"issue_type": "CLAIM"}), "VALIDATION_ERROR", 400)
+
+
+async def test_a_claim_that_may_have_no_page_cannot_be_submitted() -> None:
+    bench = published(is_published=False)
+    bench.catalogue.candidates[JOB, 1, ACCOUNTS["contributor"].account_id] = candidate(public_jobs=0)
+    problem(await post(bench, f"{CLAIMS}/submissions", PUBLISH, "contributor"), "VALIDATION_ERROR", 400)
+    assert bench.jobs.of(FlagRaised) == []
 
 
 @given(st.booleans(), st.from_regex(r"https?://[!-~]+", fullmatch=True), st.text(min_size=1))
