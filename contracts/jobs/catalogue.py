@@ -93,14 +93,30 @@ class ScenarioView(Document):
     evidence: tuple[EvidenceView, ...]
 
 
+class MeasureView(Document):
+    """How often verdicts of the same model, instructions and rules were right, of so many with known answers.
+
+    `at_least`: the exact one-sided bound, with 95 % confidence.
+    """
+
+    share: Rate
+    at_least: Rate
+    cases: Count
+    measured_at: Instant
+
+
 class AnalysisView(Document):
-    """The newest analysis of the claim: an estimate by a model, never a correction."""
+    """The newest analysis of the claim: an estimate by a model, never a correction.
+
+    `measured_correctness` is the share of `measure`; both are null while it is not measured.
+    """
 
     analysed_at: Instant
     model: str
     rollup: str
     is_valid: bool
     measured_correctness: Rate | None
+    measure: MeasureView | None
     scenarios: tuple[ScenarioView, ...]
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Final, Literal, NamedTuple
 
 ALL: Final = "ALL"
+CORRECTNESS: Final = "VERDICT_CORRECTNESS"
+"""The share of verdicts that people who know the answers found right, by what made them."""
 
 
 class Target(NamedTuple):
@@ -31,6 +34,11 @@ def find_target(type_: str, n: int) -> Target | None:
     """What a metric of so many cases should reach; None: they are too few."""
     target = TARGETS[type_]
     return target if n >= target.least else None
+
+
+def name_maker(model: str, prompt_sha256: str, rules: str) -> str:
+    """The category of `CORRECTNESS` for verdicts that a model made with these instructions and rules."""
+    return "V" + sha256("|".join((model, prompt_sha256, rules)).encode()).hexdigest()[:32].upper()
 
 
 def misses(value: float, target: float | None, *, at_most: bool) -> bool:

@@ -27,6 +27,7 @@ from kit.servers_in_use import Servers
 from lifecycle.audits.cache import Asked, Cached, Hit, Join, Outcome, Unusable, look, shape_of
 from services.auditor.adapters import EventLog
 from services.commands.database import open_database
+from services.commands.measured import measured
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 
 _SAMPLES: Final = text("SELECT text FROM readmodel.assertion_sample WHERE assertion_id = :id ORDER BY said_at DESC")
@@ -88,6 +89,9 @@ def probe(text: str, language: str, day: datetime | None, hint: str | None, as_j
         return
     for name, value in _render(probed):
         click.echo(f"{name:<15} {value}".rstrip())
+
+
+command.add_command(measured)
 
 
 async def _probe(found: Servers, sentence: str, language: str, day: datetime | None, hint: str | None) -> Probed:

@@ -170,6 +170,7 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     LlmStageConfigured: ("gateway",),
     PublisherRated: ("commands",),
     **dict.fromkeys(_CURATOR, ("curator",)),
+    MetricSampled: ("commands", "curator"),
     **dict.fromkeys(WITHOUT_PUBLISHER, ()),
 }
 """Who tells each fact; a test compares this with the classes that services construct."""

@@ -12,6 +12,7 @@ from contracts.jobs.catalogue import (
     EntryWordsView,
     EvidenceView,
     FlagLine,
+    MeasureView,
     ScenarioView,
     SuggestedView,
 )
@@ -25,6 +26,7 @@ from services.gateway.record.catalogue import (
     State,
     SuggestedRow,
 )
+from services.gateway.record.measures import MeasureRow
 
 
 def view_line(row: EntryRow) -> EntryLine:
@@ -58,7 +60,7 @@ def view_flag(row: FlagRow) -> FlagLine:
 
 
 def view_entry(contents: EntryContents, now: datetime) -> EntryView:
-    """An entry's page. No verdict of this system was measured yet, so its correctness is never claimed."""
+    """An entry's page. Correctness is claimed only where it was measured."""
     return EntryView(
         entry=view_line(contents.row),
         summary=contents.row.summary,
@@ -79,7 +81,8 @@ def _view_analysis(contents: EntryContents, row: AnalysisRow, now: datetime) -> 
         model=row.model,
         rollup=row.rollup,
         is_valid=row.is_valid(now),
-        measured_correctness=None,
+        measured_correctness=None if contents.measure is None else contents.measure.value,
+        measure=None if contents.measure is None else _view_measure(contents.measure),
         scenarios=tuple(
             ScenarioView(
                 ordinal=each.ordinal,
@@ -96,6 +99,10 @@ def _view_analysis(contents: EntryContents, row: AnalysisRow, now: datetime) -> 
             for each in contents.scenarios
         ),
     )
+
+
+def _view_measure(row: MeasureRow) -> MeasureView:
+    return MeasureView(share=row.value, at_least=row.at_least, cases=row.n, measured_at=row.hour)
 
 
 def _view_evidence(row: EvidenceRow) -> EvidenceView:

@@ -14,7 +14,7 @@ from sqlalchemy import text as sql
 from analyses.claims.labels import Label, format_range
 from contracts.jobs.catalogue import EditType, Status
 from contracts.jobs.words import Suggestion
-from services.gateway.record.connection import Queries
+from services.gateway.record.measures import MeasureQueries, MeasureRow
 
 ARCHIVE: Final = "https://web.archive.org/web"
 FEW: Final = 500
@@ -216,6 +216,7 @@ class EntryContents:
     evidence: Sequence[EvidenceRow]
     edits: Sequence[EditRow]
     suggested: Sequence[SuggestedRow] = ()
+    measure: MeasureRow | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +244,7 @@ class FlagRow:
     wording: str | None = None
 
 
-class CatalogueQueries(Queries):
+class CatalogueQueries(MeasureQueries):
     """Queries of the catalogue. `hidden`: whether hidden entries are there, too."""
 
     async def page(
@@ -272,6 +273,7 @@ class CatalogueQueries(Queries):
             evidence=await self._all(EvidenceRow, _EVIDENCE, id=row.analysis_id),
             edits=await self._all(EditRow, _EDITS, id=id_, limit=edits),
             suggested=await self._all(SuggestedRow, _SUGGESTED, id=id_, limit=edits),
+            measure=await self.measure(row.analysis_id),
         )
 
     async def sources(self, begins: str, limit: int) -> Sequence[str]:

@@ -20,7 +20,8 @@ from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, Flag
 from contracts.v1.entry import STALE_PARTS
 from contracts.v1.ids import entry_id
 from services.gateway.domain import Account
-from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow, FlagRow, SuggestedRow
+from services.gateway.record.catalogue import AnalysisRow, Candidate, EntryContents, EntryRow, FlagRow, SuggestedRow
+from services.gateway.record.measures import MeasureRow
 from tests.support.job_api import opened, problem, send
 from tests.unit.gateway.fakes import NOW, Bench
 
@@ -240,6 +241,25 @@ async def test_a_revert_passes_over_what_the_system_recorded() -> None:
     assert (await post(bench, f"{PATH}/revert", REVERT | {"version": 3})).json()["version"] == 4
     newest = bench.jobs.of(EditMade)[-1]
     assert (newest.after.sha256, newest.reworded) == (edit.before.sha256, False)
+
+
+@pytest.mark.requirement("FH-164")
+async def test_a_measure_comes_with_its_bound_number_and_date() -> None:
+    """FH-164: Catalogue pages look unlike corrections and show measured correctness"""
+    bench = published()
+    analysis = AnalysisRow(
+        analysed_at=NOW, expires_at=NOW, invalidated_at=None, model="m-1", rollup="TRUE", kept_until=None
+    )
+    bench.catalogue.entries[ENTRY] = contents = replace(bench.catalogue.entries[ENTRY], analysis=analysis)
+    view = EntryView.model_validate_json((await send(bench, "GET", PATH)).content)
+    assert view.analysis is not None
+    assert (view.analysis.measured_correctness, view.analysis.measure) == (None, None)
+    bench.catalogue.entries[ENTRY] = replace(contents, measure=MeasureRow(value=1.0, n=59, hour=NOW))
+    view = EntryView.model_validate_json((await send(bench, "GET", PATH)).content)
+    assert view.analysis is not None
+    assert view.analysis.measure is not None
+    assert (view.analysis.measured_correctness, view.analysis.measure.cases) == (1.0, 59)
+    assert view.analysis.measure.at_least == pytest.approx(0.05 ** (1 / 59))
 
 
 @pytest.mark.requirement("FH-127")

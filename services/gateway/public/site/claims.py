@@ -114,6 +114,7 @@ async def show_claim(record: PublicRecord, id_: UUID, now: datetime) -> Values |
     return {
         "entry": contents.row,
         "analysis": analysis,
+        "measure": contents.measure,
         "is_valid": analysis is not None and analysis.is_valid(now),
         "rollup": None if analysis is None else describe_code(analysis.rollup),
         "scenarios": [_view_scenario(contents, each) for each in contents.scenarios],
