@@ -56,7 +56,7 @@ class Invalidated:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """What the log has about an assertion."""
+    """What the log has about an assertion. An invalidation that took the newest analysis away is newer than others."""
 
     requested: Requested | None = None
     analysed: Analysed | None = None
@@ -70,7 +70,9 @@ class Cached:
             case AssertionAnalysed():
                 return replace(self, analysed=Analysed(sequence, at, event))
             case AssertionInvalidated():
-                return replace(self, invalidated=Invalidated(sequence, event))
+                found = Invalidated(sequence, event)
+                stays = self.analysed is not None and is_withdrawn(self.analysed, self.invalidated)
+                return self if stays and found.event.analysis_id is not None else replace(self, invalidated=found)
             case _:
                 return self
 
@@ -80,6 +82,13 @@ class Cached:
         requested, analysed = self.requested, self.analysed
         is_done = analysed is not None and requested is not None and analysed.sequence > requested.sequence
         return None if requested is None or is_done else requested.event.run_id
+
+    @property
+    def may_be_withdrawn_before(self) -> bool:
+        """Whether the newest invalidation is of another analysis, so that one before it may be of the newest."""
+        if self.analysed is None or self.invalidated is None or self.invalidated.sequence < self.analysed.sequence:
+            return False
+        return not is_withdrawn(self.analysed, self.invalidated)
 
     def with_run_failed(self) -> Cached:
         """Where the newest run that was requested has failed."""

@@ -22,11 +22,11 @@ from contracts.v1 import (
 )
 from contracts.v1.run import StageModel
 from kit.bus import Bus
-from kit.history import read_history, read_latest
+from kit.history import StoredFact, read_history, read_latest
 from kit.kv import Bucket
 from kit.models.stages import STEPS, Stage, Stages, StoredStage
 from kit.publisher import PublishConflict
-from lifecycle.audits.cache import DECISIVE, Analysed, Cached, is_withdrawn
+from lifecycle.audits.cache import DECISIVE, Analysed, Cached, Invalidated, is_withdrawn
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import Run, fold_run
 from lifecycle.audits.turns import AnalysisTurn
@@ -82,23 +82,28 @@ class EventLog:
     async def _read(self, assertion_id: UUID, *kinds: type[Event]) -> Cached:
         """The newest facts of these kinds about an assertion."""
         found = await read_latest(self._bus, *(f"{kind.SUBJECT}.{assertion_id}" for kind in kinds), stream=JOBS)
-        cached = Cached()
-        for fact in found:
-            cached = cached.apply(fact.sequence, fact.envelope.occurred_at, fact.event)
-        return cached
+        cached = _fold(found)
+        if not cached.may_be_withdrawn_before:
+            return cached
+        history = await read_history(self._bus, str(assertion_id), stream=JOBS)
+        return _fold([fact for fact in history if isinstance(fact.event, kinds)])
 
     async def analysis(self, assertion_id: UUID, analysis_id: UUID) -> Analysed | None:
         """An analysis, which is nearly always the newest; None: it was withdrawn."""
         cached = await self._read(assertion_id, AssertionAnalysed, AssertionInvalidated)
         found = cached.analysed
-        if found is None or found.event.analysis_id != analysis_id:
-            facts = await read_history(self._bus, str(assertion_id), stream=JOBS)
-            found = next(
-                Analysed(fact.sequence, fact.envelope.occurred_at, fact.event)
-                for fact in facts
-                if isinstance(fact.event, AssertionAnalysed) and fact.event.analysis_id == analysis_id
-            )
-        return None if is_withdrawn(found, cached.invalidated) else found
+        if found is not None and found.event.analysis_id == analysis_id:
+            return None if is_withdrawn(found, cached.invalidated) else found
+        facts = await read_history(self._bus, str(assertion_id), stream=JOBS)
+        found = next(
+            Analysed(fact.sequence, fact.envelope.occurred_at, fact.event)
+            for fact in facts
+            if isinstance(fact.event, AssertionAnalysed) and fact.event.analysis_id == analysis_id
+        )
+        withdrawals = (
+            Invalidated(fact.sequence, fact.event) for fact in facts if isinstance(fact.event, AssertionInvalidated)
+        )
+        return None if any(is_withdrawn(found, each) for each in withdrawals) else found
 
     async def starts(self, runs: Sequence[UUID]) -> Mapping[UUID, datetime]:
         """When the newest attempt of each run began."""
@@ -112,6 +117,13 @@ class EventLog:
         except PublishConflict:
             return False
         return True
+
+
+def _fold(facts: Sequence[StoredFact]) -> Cached:
+    cached = Cached()
+    for fact in facts:
+        cached = cached.apply(fact.sequence, fact.envelope.occurred_at, fact.event)
+    return cached
 
 
 class BucketMemos:

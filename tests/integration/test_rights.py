@@ -62,6 +62,22 @@ def flag(address: str | None, issue: str = "RIGHTS") -> FlagRaised:
     )
 
 
+@pytest.mark.requirement("FH-28")
+async def test_what_was_withdrawn_stays_so_when_an_older_withdrawal_comes_again(bus: Bus) -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    claim, log = assertion(1), AuditorsLog(bus)
+    older = cites(1, THEIRS)
+    first = await bus.publish(older, correlation=uuid4())
+    newer = cites(2, THEIRS).model_copy(update={"assertion_id": claim, "follows": first.sequence})
+    await bus.publish(newer, correlation=uuid4())
+    for event in (newer, older):
+        withdrawal = AssertionInvalidated(assertion_id=claim, analysis_id=event.analysis_id, why="RIGHTS")
+        await bus.publish(withdrawal, correlation=uuid4())
+    asked = Asked(claim, UUID(int=1), 0, shape_of(AuditOptions()), "TIMELESS", "CACHE_ONLY", may_buy=False)
+    assert isinstance(look(SystemClock().now(), asked, await log.cached(claim)), Miss)
+    assert [await log.analysis(claim, each.analysis_id) for each in (newer, older)] == [None, None]
+
+
 async def invalidated(bus: Bus) -> set[UUID | None]:
     found = [each.event for each in await read_history(bus, "*", stream=JOBS)]
     return {each.analysis_id for each in found if isinstance(each, AssertionInvalidated)}
