@@ -193,7 +193,7 @@ def lookup_server() -> Generator[Lookups]:
                 lookups.sizes.append(len(body))
             self.send_response(status)
             self.send_header("etag", etag)
-            self.send_header("cache-control", "public, max-age=60, s-maxage=300")
+            self.send_header("cache-control", "public, max-age=60, s-maxage=30")
             self.send_header("access-control-allow-origin", "*")
             self.send_header("content-length", str(len(body)))
             self.end_headers()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -10,8 +13,10 @@ from contracts.lookup.documents import Bucket, Layout, Retractions, encode
 from contracts.lookup.framing import frame, unframe
 from contracts.lookup.names import LAYOUT, bucket_object, day_object
 from services.gateway.public.lookups import FRESH_S
+from services.notary.settings import NotarySettings
 from tests.unit.gateway.fakes import Bench
 
+ROOT: Final = Path(__file__).parents[3]
 BUCKET = frame(encode(Bucket(checkpoint="a note\n")))
 BUCKET_URL = "/lookup/v1/b6/a8"
 
@@ -30,12 +35,14 @@ async def test_a_bucket_is_served_as_it_is_stored(bench: Bench) -> None:
     assert (answer.status_code, answer.content) == (200, BUCKET)
     assert {name: answer.headers.get(name) for name in ("content-type", "cache-control", "vary", "set-cookie")} == {
         "content-type": "application/octet-stream",
-        "cache-control": "public, max-age=60, s-maxage=300",
+        "cache-control": "public, max-age=60, s-maxage=30",
         "vary": None,
         "set-cookie": None,
     }
     assert answer.headers["access-control-allow-origin"] == "*"
-    assert (await bench.http.get("/lookup/v1/layout.json")).headers["cache-control"] == "public, max-age=60"
+    assert (await bench.http.get("/lookup/v1/layout.json")).headers[
+        "cache-control"
+    ] == "public, max-age=60, s-maxage=30"
     head = await bench.http.head(BUCKET_URL)
     assert (head.status_code, head.content, head.headers["content-length"]) == (200, b"", str(len(BUCKET)))
 
@@ -51,6 +58,29 @@ async def test_who_has_a_bucket_is_sent_it_only_when_it_changes(bench: Bench) ->
     bench.clock.pass_by(FRESH_S)
     answer = await bench.http.get(BUCKET_URL, headers={"if-none-match": tag})
     assert (answer.status_code, answer.content) == (200, changed)
+
+
+@pytest.mark.requirement("TR-26")
+@pytest.mark.parametrize("path", ["layout.json", "b6/a8", "retractions/{today}", "retractions/{yesterday}"])
+async def test_what_is_taken_back_is_gone_in_two_minutes_behind_caches(bench: Bench, path: str) -> None:
+    """What is released is in its bucket in 30 seconds; what is taken back or erased leaves it in two minutes.
+
+    At worst everything between notary and reader took a copy just before: the gateway, a shared cache, the extension,
+    which keeps its copy for `max-age` whatever the age was. The rest is for the notary.
+    """
+    today = bench.clock.now().date()
+    bench.lookups.objects |= {day_object(today - timedelta(days=days)): frame(b"{}") for days in (0, 1)}
+    url = f"/lookup/v1/{path.format(today=today, yesterday=today - timedelta(days=1))}"
+    caching = (await bench.http.get(url)).headers["cache-control"]
+    lifetimes = {name: int(seconds) for name, seconds in re.findall(r"(s-maxage|max-age)=(\d+)", caching)}
+    shared = lifetimes.get("s-maxage", lifetimes["max-age"])
+    notary = NotarySettings().publish_s
+    assert FRESH_S + shared + lifetimes["max-age"] <= 120 - notary
+
+
+def test_the_extension_keeps_a_copy_for_as_long_as_it_may() -> None:
+    source = (ROOT / "extension/src/background/lookup_files.ts").read_text()
+    assert re.findall(r"FRESH_MS = ([\d_]+)", source) == ["60_000"]
 
 
 @pytest.mark.parametrize(
@@ -95,9 +125,9 @@ async def test_a_day_without_retractions_is_a_body(bench: Bench) -> None:
         return answer.status_code, answer.headers["cache-control"], answer.content
 
     status, caching, body = await get(today)
-    assert (status, caching) == (200, "public, max-age=60, s-maxage=300")
+    assert (status, caching) == (200, "public, max-age=60, s-maxage=30")
     assert Retractions.model_validate_json(unframe(body)) == Retractions(day=today)
-    assert await get(today - timedelta(days=1)) == (200, "public, max-age=3600", stored)
+    assert await get(today - timedelta(days=1)) == (200, "public, max-age=60, s-maxage=30", stored)
     assert (await get(today - timedelta(days=3)))[0] == 200
     for day in (today - timedelta(days=4), today + timedelta(days=1), today.strftime("%Y%m%d"), "yesterday", ""):
         assert (await get(day))[0] == 404
