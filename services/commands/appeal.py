@@ -17,6 +17,7 @@ from contracts.v1.appeal import AppealKind, AppealOutcome
 from contracts.v1.ids import investigation_id
 from contracts.v1.parts import Objection
 from kit.bus import Bus
+from kit.clock import SystemClock
 from kit.errors import Reject, Retry
 from kit.history import read_latest
 from kit.publisher import BusError, PublishConflict
@@ -26,6 +27,8 @@ from services.commands.finding import decide_finding, note_option, open_log_and_
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 from services.commands.terminal import clean
 from services.projector.store.load import Connection
+from services.selector.domain import start_of_day
+from services.selector.settings import SelectorSettings
 
 LISTED: Final = 100
 _OPEN: Final = """
@@ -43,6 +46,13 @@ _APPEALED: Final = """
             WHERE c.id = ANY (%s) AND c.investigation_id = i.id ORDER BY c.ordinal
         )
     FROM readmodel.investigation i JOIN readmodel.post_version v ON v.id = i.post_version_id WHERE i.id = %s"""
+
+_RUNS: Final = """
+    SELECT count(DISTINCT i.id) FROM readmodel.investigation_round r
+    JOIN readmodel.investigation i ON i.id = r.investigation_id
+    WHERE r.requested_at >= %s AND i.origin = 'APPEAL' AND i.origin_id <> %s"""
+SHARE: Final = 10
+"""One run for an appeal for so many that the selector may request; at least one a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +181,15 @@ def investigate(appeal: UUID, data_dir: Path) -> None:
 
     The result of before stays as it is. The new one is shown beside it as any other is, and each page links the other.
     What the model writes is public, and may repeat the objection: do not do this with words that must not be.
+
+    Appeals lead to a tenth as many runs in a UTC day as the selector may request, and to one at least.
     """
 
     async def work(found: Servers) -> UUID:
         async with AsyncExitStack() as stack:
             bus, db = await open_log_and_tables(stack, found)
             request, correlation = await _make_request(db, await _read(db, appeal))
+            await _check_share(db, appeal)
             try:
                 await bus.publish(request, correlation=correlation)
             except PublishConflict as error:
@@ -215,6 +228,16 @@ async def _make_request(db: Connection, appeal: Appeal) -> tuple[InvestigationRe
         ),
     )
     return request, appeal.correlation
+
+
+async def _check_share(db: Connection, appeal: UUID) -> None:
+    """Raises: click.ClickException: other appeals have had today's runs."""
+    most = max(1, SelectorSettings().runs_per_day // SHARE)
+    row = await (await db.execute(_RUNS, (start_of_day(SystemClock().now()), appeal))).fetchone()
+    if row is not None and row[0] >= most:
+        raise click.ClickException(
+            f"appeals have had their runs of this UTC day, {most}; a tenth of OPENERRATA_SELECTOR_RUNS_PER_DAY"
+        )
 
 
 def find_fallen(appeal: Appeal, outcome: AppealOutcome, claims: Sequence[UUID]) -> Sequence[UUID]:

@@ -75,7 +75,9 @@ async def decide(published: Published, appeal_id: str, outcome: AppealOutcome, f
     return receipt.sequence
 
 
-def commands(published: Published, nats_url: str, folder: Path) -> Callable[..., Awaitable[tuple[int, str]]]:
+def commands(
+    published: Published, nats_url: str, folder: Path, runs_per_day: int = 100
+) -> Callable[..., Awaitable[tuple[int, str]]]:
     """Runs `openerrata appeal …`; its exit status, and what it prints."""
     environment = {
         "OPENERRATA_DATABASE_URL": published.url,
@@ -84,6 +86,7 @@ def commands(published: Published, nats_url: str, folder: Path) -> Callable[...,
         "OPENERRATA_S3_ACCESS_KEY": "none",
         "OPENERRATA_S3_SECRET_KEY": "none",
         "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
+        "OPENERRATA_SELECTOR_RUNS_PER_DAY": str(runs_per_day),
     }
 
     async def run(*arguments: str) -> tuple[int, str]:
@@ -235,6 +238,26 @@ async def test_an_appeal_leads_to_one_run_and_each_page_links_the_other(
     await published.tell()
     code, said = await run("investigate", str(id_))
     assert (code, "decided already" in said) == (1, True)
+
+
+@pytest.mark.requirement("TR-37")
+async def test_appeals_lead_to_a_tenth_of_the_selectors_runs_a_day(
+    published: Published, nats_url: str, tmp_path: Path
+) -> None:
+    """TR-37: Appeals are few, short and name what they are about"""
+    few, more = (commands(published, nats_url, tmp_path, runs) for runs in (19, 20))
+    _, first = await appeal(published)
+    missed = {"kind": "FALSE_NEGATIVE", "claim_ids": []}
+    _, second = await appeal(published, investigation_id=str(MOON.investigation_id), **missed)
+    await published.tell()
+    assert (await few("investigate", first["appeal_id"]))[0] == 0
+    await published.tell()
+    code, said = await few("investigate", second["appeal_id"])
+    assert (code, "had their runs of this UTC day, 1;" in said) == (1, True)
+    run = MOON.checked_again("APPEAL", UUID(second["appeal_id"])).investigation_id
+    assert not await read_history(published.running.host.bus, str(run))
+    assert "requested already" in (await few("investigate", first["appeal_id"]))[1]
+    assert (await more("investigate", second["appeal_id"]))[0] == 0
 
 
 @pytest.mark.requirement("TR-37")
