@@ -60,6 +60,6 @@ export default defineConfig({
             },
           },
         }
-      : { minimum_chrome_version: '130' }),
+      : { minimum_chrome_version: '137' }),
   }),
 });

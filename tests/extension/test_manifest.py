@@ -124,7 +124,7 @@ def test_firefox_is_told_what_leaves_the_browser() -> None:
 
 def test_each_browser_is_new_enough_for_what_is_used() -> None:
     chrome, firefox = map(manifest, BROWSERS)
-    assert chrome["minimum_chrome_version"] == "130"
+    assert chrome["minimum_chrome_version"] == "137"
     assert firefox["browser_specific_settings"]["gecko"]["strict_min_version"] == "146.0"
     assert [one["manifest_version"] for one in (chrome, firefox)] == [3, 3]
 

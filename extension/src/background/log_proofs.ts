@@ -1,7 +1,8 @@
 /**
  * Asks the server's decision log for the proof of what is about to be shown, once for each result.
  *
- * A private look-up brings its proofs along; then only what they prove is shown.
+ * A private look-up brings its proofs along; then only what they prove is shown. So it is for a full reader wherever a
+ * log is known or the server names the policy of one; a server without any shows findings that nothing confirms.
  *
  * The policy and the largest tree of a server are remembered: whoever shows a reader another history later contradicts
  * them. An answer that is no proof counts as none, since a server could as well not answer; a proof that is wrong counts
@@ -65,7 +66,7 @@ export class LogProofs {
   async confirm(state: PostState, shown: readonly Partial<Confirmed>[]): Promise<Confirmed> {
     const displayed = displayedClaims(state);
     if (displayed === null || displayed.claims.length === 0) return { state, proof: null };
-    if (displayed.investigationId === null) return { state, proof: { kind: 'none' } };
+    if (displayed.investigationId === null) return this.#unproven(state);
     const same = JSON.stringify([displayed.investigationId, displayed.claims]);
     for (const other of shown) {
       const known = other.proof == null || other.state === undefined ? null : displayedClaims(other.state);
@@ -73,15 +74,18 @@ export class LogProofs {
         return { state, proof: other.proof! };
     }
     const proof = await this.#prove(displayed.investigationId, displayed.claims);
-    return proof === 'wrong' ? CONTRADICTED : { state, proof };
+    if (proof === 'wrong') return CONTRADICTED;
+    return proof === null ? this.#unproven(state) : { state, proof };
   }
 
-  /** Read the policy before it is needed, so that reading it says nothing of what was found. */
-  async prepare(): Promise<void> {
+  /** Read the policy before it is needed, so that reading it says nothing of what was found; whether there is a log. */
+  async prepare(): Promise<boolean> {
     const key = await this.#key();
-    if ((await this.#area.get([key]))[key] !== undefined || (await this.#memory.get([key]))[key] !== undefined) return;
+    const known = { ...(await this.#memory.get([key])), ...(await this.#area.get([key])) };
+    if (known[key] !== undefined) return true;
     const policy = await this.#client.readLog('policy');
     if (policy !== null) await this.#memory.set({ [key]: toLatin1(policy) });
+    return policy !== null;
   }
 
   /** The findings that a look-up's proof carries, and nothing of what it does not prove. */
@@ -101,12 +105,22 @@ export class LogProofs {
     await this.#area.remove(keys);
   }
 
-  async #prove(investigationId: string, claims: Parameters<typeof confirmFindings>[2]): Promise<LogProof | 'wrong'> {
-    if (!(await canVerify())) return { kind: 'none' };
+  /** What is shown of findings without a proof: nothing, if there is a log that should have it. */
+  async #unproven(state: PostState): Promise<Confirmed> {
+    if (!(await this.prepare())) return { state, proof: { kind: 'none' } };
+    // Those of an earlier version are no answer about this one, whose run goes on.
+    return 'prior' in state ? { state: { ...state, prior: null }, proof: null } : UNPROVEN;
+  }
+
+  async #prove(
+    investigationId: string,
+    claims: Parameters<typeof confirmFindings>[2],
+  ): Promise<LogProof | 'wrong' | null> {
+    if (!(await canVerify())) return null;
     const data = await this.#client.readLog(`proof/${encodeURIComponent(investigationId)}`);
-    if (data === null || !isProof(data)) return { kind: 'none' };
+    if (data === null || !isProof(data)) return null;
     const proven = await this.#verify(data, 'newest', (decision) => confirmFindings(decision, investigationId, claims));
-    return proven === null ? { kind: 'none' } : proven === 'wrong' ? 'wrong' : proven.proof;
+    return proven === null || proven === 'wrong' ? proven : proven.proof;
   }
 
   /**

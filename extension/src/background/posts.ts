@@ -16,6 +16,8 @@ import type { Tabs } from './tabs';
 
 /** A server may need a moment until it knows what it has just been asked for. */
 const GRACE_MS = 15_000;
+/** A result gets its proof with the next note, seconds after it; until then the run counts as going on. */
+const PROOF_MS = 60_000;
 
 export interface Hooks {
   /** A tab's status has changed. */
@@ -38,6 +40,8 @@ export class Posts {
   readonly #hooks: Hooks;
   /** Versions for which a request is on its way. */
   readonly #requested = new Set<string>();
+  /** Since when results that tabs wait for are without a proof. */
+  readonly #unproven = new Map<string, number>();
 
   constructor(tabs: Tabs, runs: Runs, client: ServerClient, proofs: LogProofs, clock: Clock, hooks: Hooks) {
     this.#tabs = tabs;
@@ -66,6 +70,7 @@ export class Posts {
     const resumed = state.kind === 'not_investigated' && known !== null;
     await this.#change(tabId, session, { viewCount, proof, state: resumed ? runningState(known, state.prior) : state });
     if (state.kind === 'investigated') await this.#runs.remove(postVersionId);
+    if (isUnproven(state)) return { kind: 'unproven' };
     if (resumed || state.kind === 'investigating') this.#hooks.pollNow();
     else if (state.kind === 'not_investigated' && run === null && (await this.#autoInvestigates())) {
       return this.#request(tabId, session, postVersionId);
@@ -156,6 +161,12 @@ export class Posts {
     const answered = stateOf(asked.value, investigationId);
     if (answered.kind === 'not_investigated' && early) return true;
     const { state: answer, proof } = await this.#confirm(answered);
+    if (isUnproven(answer)) {
+      const since = this.#unproven.get(investigationId) ?? this.#clock.now();
+      this.#unproven.set(investigationId, since);
+      if (this.#clock.now() - since < PROOF_MS) return true;
+    }
+    this.#unproven.delete(investigationId);
     const viewCount = 'viewCount' in asked.value ? asked.value.viewCount : undefined;
     await this.#updateRun(investigationId, () => answer, { proof, ...(viewCount !== undefined && { viewCount }) });
     if (postVersionId !== null && answer.kind === 'failed')
@@ -255,6 +266,10 @@ export class Posts {
     const status = this.#tabs.get(tabId);
     return status?.tabSessionId === session ? status : null;
   }
+}
+
+function isUnproven(state: PostState): boolean {
+  return state.kind === 'unanswered' && state.problem.kind === 'unproven';
 }
 
 function isWanted(state: PostState): boolean {

@@ -19,10 +19,14 @@ const CODES: Partial<Record<Problem['kind'], ErrorCode>> = {
 
 const TEMPORARY: ReadonlySet<Problem['kind']> = new Set(['offline', 'server_down', 'no_permission']);
 
+/** A result gets its proof with the next note, seconds after it; the repetitions before the seventh take a minute. */
+const PROOF_ATTEMPTS = 6;
+
 /** Answer a page whose content could not be brought to the server. */
 export function refusal(problem: Problem, attempt: number): SyncAnswer {
   const errorCode = CODES[problem.kind];
-  const retryAfterMs = TEMPORARY.has(problem.kind) ? backoffMs(attempt) : null;
+  const mayPass = TEMPORARY.has(problem.kind) || (problem.kind === 'unproven' && attempt < PROOF_ATTEMPTS);
+  const retryAfterMs = mayPass ? backoffMs(attempt) : null;
   return { ok: false, error: problem.kind, ...(errorCode !== undefined && { errorCode }), retryAfterMs };
 }
 

@@ -13,6 +13,7 @@ const FOUND = {
   investigationId: CASES.investigation,
 };
 const PROVEN = { kind: 'proven', index: '6', cosignatures: 2 };
+const UNPROVEN = { state: { kind: 'unanswered', problem: { kind: 'unproven' } }, proof: null };
 const WRONG = { kind: 'unanswered', problem: { kind: 'log_contradicts' } };
 const PROOF = CASES.investigation;
 
@@ -83,7 +84,7 @@ describe(
       }
     });
 
-    it('shows findings where the browser knows no Ed25519, as without a log', async () => {
+    it('shows nothing where the browser knows no Ed25519', async () => {
       const importKey = crypto.subtle.importKey.bind(crypto.subtle) as (...given: unknown[]) => Promise<CryptoKey>;
       vi.spyOn(crypto.subtle, 'importKey').mockImplementation((...given: unknown[]) =>
         given[2] === 'Ed25519' ? Promise.reject(new DOMException('unknown', 'NotSupportedError')) : importKey(...given),
@@ -91,8 +92,7 @@ describe(
       const environment = serving('found');
       const seen = await look(environment);
       vi.restoreAllMocks();
-      expect(seen.state).toMatchObject({ kind: 'investigated', claims: CASES.findings });
-      expect(seen.proof).toEqual({ kind: 'none' });
+      expect(seen).toEqual(UNPROVEN);
       expect(environment.server.asked(PROOF)).toEqual([]);
     });
 
@@ -107,6 +107,9 @@ describe(
       });
       expect((await look(serving('found', prior(CASES.findings)))).proof).toEqual(PROVEN);
       expect((await look(serving('found', prior(inOtherWords())))).state).toEqual(WRONG);
+      const environment = serving('found', prior(CASES.findings));
+      environment.logs(new Response('', { status: 404 }));
+      expect(await look(environment)).toEqual({ state: { kind: 'not_investigated', prior: null }, proof: null });
     });
 
     it.each<[string, Response | Uint8Array<ArrayBuffer>]>([
@@ -115,18 +118,69 @@ describe(
       ['a page instead of a proof', new Response('<!doctype html>')],
       ['a decision before this one', proofOf('failed')],
       ['an erased decision', proofOf('erased')],
-    ])('shows findings as before, and says so, where there is no proof: %s', async (_, answer) => {
+    ])('shows no finding without a proof where there is a log: %s', async (_, answer) => {
       const environment = serving('found');
-      environment.logs(answer);
+      environment.logs(answer.constructor === Response ? answer.clone() : answer);
+      expect(await look(environment)).toEqual(UNPROVEN);
+      expect(environment.badges.get(1)).toMatchObject({ text: '!' });
+      expect(JSON.stringify(environment.messages)).not.toContain('cheese');
+      environment.logs(proofOf('found'));
+      expect((await look(environment, 's2')).proof).toEqual(PROVEN);
+    });
+
+    it('shows findings of a server without a log, and says so', async () => {
+      const environment = serving('found');
+      environment.logs(new Response('', { status: 404 }), new Response('', { status: 404 }));
       const seen = await look(environment);
-      expect(seen.state).toMatchObject({ kind: 'investigated' });
+      expect(seen.state).toMatchObject({ kind: 'investigated', claims: CASES.findings });
       expect(seen.proof).toEqual({ kind: 'none' });
     });
 
-    it.each([PROOF, 'policy'])('takes a network error for no proof, never for a contradiction: %s', async (what) => {
+    it('shows no finding without a proof of a server that had a log, whatever it answers of it', async () => {
       const environment = serving('found');
-      environment.server.answers[what] = () => Promise.reject(new TypeError('Failed to fetch'));
-      expect((await look(environment)).proof).toEqual({ kind: 'none' });
+      await look(environment);
+      environment.logs(new Response('', { status: 404 }), new Response('', { status: 404 }));
+      environment.server.says('post.recordViewAndGetStatus', { ...FOUND, investigationId: undefined });
+      expect(await look(environment, 's2')).toEqual(UNPROVEN);
+    });
+
+    it('takes a network error for no proof, never for a contradiction', async () => {
+      const environment = serving('found');
+      const fail = () => Promise.reject(new TypeError('Failed to fetch'));
+      environment.server.answers[PROOF] = fail;
+      expect(await look(environment)).toEqual(UNPROVEN);
+      environment.server.answers.policy = fail;
+      expect(await look(environment, 's2')).toEqual(UNPROVEN);
+    });
+
+    it('asks again for a proof that may come with the next note, for a minute', async () => {
+      const environment = serving('found');
+      environment.logs(new Response('', { status: 404 }));
+      const worker = await environment.begin();
+      const content = pageContent();
+      const again = async (attempt: number) =>
+        worker.receive({ ...content, payload: { ...content.payload, attempt } }, tab(1));
+      expect(await again(0)).toMatchObject({ ok: false, retryAfterMs: 1_000 });
+      expect(await again(5)).toMatchObject({ ok: false, retryAfterMs: 30_000 });
+      expect(await again(6)).toMatchObject({ ok: false, retryAfterMs: null });
+      environment.logs(proofOf('found'));
+      expect(await again(1)).toEqual({ ok: true });
+    });
+
+    it('goes on waiting for a result until its proof is there, for a minute', async () => {
+      for (const comes of [true, false]) {
+        const environment = serving('found', investigating(0, 0, { investigationId: CASES.investigation }));
+        environment.server.says('post.getInvestigation', { ...DONE, claims: CASES.findings });
+        environment.logs(new Response('', { status: 404 }));
+        const worker = await environment.begin();
+        await worker.receive(pageContent(), tab(1));
+        await worker.poll();
+        expect(await state(worker)).toMatchObject({ kind: 'investigating' });
+        if (comes) environment.logs(proofOf('found'));
+        environment.now += 60_000;
+        await worker.poll();
+        expect((await state(worker)).kind).toBe(comes ? 'investigated' : 'unanswered');
+      }
     });
 
     it('remembers the largest tree: a smaller one or another root contradicts it, a larger one follows', async () => {
@@ -152,7 +206,7 @@ describe(
       await look(environment);
       environment.logs(proofOf('found'));
       environment.now += 5_000;
-      expect((await look(environment, 's2')).proof).toEqual({ kind: 'none' });
+      expect(await look(environment, 's2')).toEqual(UNPROVEN);
     });
 
     it('keeps the policy of the first use until another server is set', async () => {
@@ -201,8 +255,7 @@ describe(
         { ...FOUND, investigationId: undefined },
       ]) {
         const environment = serving('found', shown);
-        const { proof } = await look(environment);
-        expect(proof).toEqual(shown.claims.length === 0 ? null : { kind: 'none' });
+        expect((await look(environment)).proof).toBeNull();
         expect(environment.server.asked(PROOF)).toHaveLength(0);
       }
     });

@@ -380,6 +380,7 @@ describe(requirement('TR-34', 'Who saw a finding that is taken back gets one not
   it('in full mode too, where nobody who saw nothing asks', async () => {
     const environment = new PrivateReader();
     environment.area.items.set('mode', 'full');
+    environment.server.answers.policy = () => new Response('', { status: 404 });
     await look(environment);
     expect(environment.asked()).not.toContain('2026-11-25');
     environment.server.says('post.recordViewAndGetStatus', {
