@@ -6,21 +6,24 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
 from contracts.v1 import EditMade, EntryPublished, Event
 from contracts.v1.parts import EphemeralRef
+from kit.bus import Bus
 from kit.database import Database
 from lifecycle.audits.entries import Entry, fold_entry
 from services.curator.reanalyses import Reanalyses
+from services.curator.record.entries import SqlEntries
 from tests.integration.readmodel_tables import everything, prepare
 from tests.integration.test_staleness import ENTRY, NAME, Catalogue, Words, analysis_of
 from tests.support.fakes import StillClock
 from tests.support.servers import Prepare
+from tests.unit.projector.audit_histories import one_job
 
-pytest_plugins = ["tests.support.servers"]
+pytest_plugins = ["tests.support.delivering"]
 
 SAID: Final = "Ships of the harbour sail."
 
@@ -90,6 +93,20 @@ async def test_a_newer_analysis_is_one_edit_by_the_system_and_one_version(catalo
     assert (again.version, again.after) == (3, edit.after), "the words live no longer by it"
     (entry,) = (await everything(catalogue.url))["entry"]
     assert (entry["version"], entry["wording"], entry["status"]) == (3, NAME, "PUBLISHED")
+
+
+async def test_an_entry_is_read_from_the_log_with_its_newest_edit(bus: Bus) -> None:
+    instance = one_job()
+    entries = SqlEntries(bus, Database("postgresql://nowhere.example/none", role="curator"))
+    assert await entries.entry(ENTRY) is None
+    published = instance.entry(NAME)
+    await bus.publish(published, correlation=uuid4())
+    assert await entries.entry(ENTRY) == Entry(published)
+    first = instance.edited(ENTRY, SAID).model_copy(update={"follows": 0})
+    receipt = await bus.publish(first, correlation=uuid4())
+    second = first.model_copy(update={"follows": receipt.sequence, "version": 3, "edit_id": uuid4()})
+    receipt = await bus.publish(second, correlation=uuid4())
+    assert await entries.entry(ENTRY) == Entry(published, second, receipt.sequence)
 
 
 async def test_what_people_changed_stays_as_they_left_it(catalogue: Edited) -> None:
