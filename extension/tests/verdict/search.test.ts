@@ -210,6 +210,18 @@ test(requirement('FS-4', 'Exactly one search is active: DuckDuckGo, Brave, Tavil
   expect(asked).toEqual([]);
 });
 
+test(requirement('FS-35', 'Keys go into the headers to their own host and nowhere else'), async () => {
+  for (const name of ['brave', 'tavily'] as const) {
+    const asked: Asked[] = [];
+    await search(name, page(), asked);
+    expect(asked.map(({ url }) => new URL(url).host)).toEqual([new URL(LIMITS.engines[name]).host]);
+    const [{ url, init }] = asked as [Asked];
+    const holding = [...new Headers(init.headers).values()].filter((value) => /\bkey\b/.test(value));
+    expect(holding).toHaveLength(1);
+    expect(JSON.stringify([url, init.body ?? null])).not.toContain('key');
+  }
+});
+
 test('a search that takes too long fails', async () => {
   let ring = (): void => undefined;
   const clock = { after: (_ms: number, call: () => void) => ((ring = call), () => undefined) };
