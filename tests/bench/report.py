@@ -18,7 +18,7 @@ from tests.bench.pace import Pace, Speed
 class Target:
     """What a figure, or its ratio to the raw limit, shall be."""
 
-    sign: Literal[">=", "<="]
+    sign: Literal[">=", "<=", "within"]
     limit: float
     of: Literal["figure", "ratio"] = "figure"
 
@@ -27,6 +27,8 @@ class Target:
         value = ratio if self.of == "ratio" else figure
         if value is None:
             return False
+        if self.sign == "within":
+            return 1 - self.limit <= value <= 1 / (1 - self.limit)
         return value >= self.limit if self.sign == ">=" else value <= self.limit
 
     def at_full_pace(self, figure: float, speed: Speed) -> float:
@@ -34,6 +36,8 @@ class Target:
         return figure / speed.of_full if self.sign == ">=" else figure * speed.of_full
 
     def __str__(self) -> str:
+        if self.sign == "within":
+            return f"{1 - self.limit:.2f} to {1 / (1 - self.limit):.2f}"
         return f"{self.sign} {self.limit:.2f} of raw" if self.of == "ratio" else f"{self.sign} {_short(self.limit)}"
 
 
@@ -50,6 +54,11 @@ def at_most(limit: float) -> Target:
 def of_raw(limit: float) -> Target:
     """The ratio to the raw limit shall reach this."""
     return Target(">=", limit, of="ratio")
+
+
+def within(part: float) -> Target:
+    """The ratio shall differ from 1 by no more than this, in either direction."""
+    return Target("within", part, of="ratio")
 
 
 class Report:
@@ -77,10 +86,14 @@ class Report:
         ratio: float | None = None,
         target: Target | None = None,
         speed: Speed | None = None,
+        of: str = "raw",
     ) -> None:
-        """One figure; `speed` is what the cores gave while it was measured, where it depends on their speed."""
+        """One figure and its ratio to what `of` names.
+
+        `speed` is what the cores gave while it was measured, where it depends on their speed.
+        """
         verdict = "" if target is None else self._verdict(target, figure, ratio, speed)
-        part = "" if ratio is None else f"{ratio:.2f} of raw"
+        part = "" if ratio is None else f"{ratio:.2f} of {of}"
         aim = "" if target is None else str(target)
         text = f"  {name:<46} {_short(figure):>8} {unit:<10} {part:>12}  {aim:>14}  {verdict}"
         print(text.rstrip(), flush=True)
