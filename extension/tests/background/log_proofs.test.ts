@@ -179,7 +179,7 @@ describe(
         if (comes) environment.logs(proofOf('found'));
         environment.now += 60_000;
         await worker.poll();
-        expect((await state(worker)).kind).toBe(comes ? 'investigated' : 'unanswered');
+        expect(await state(worker)).toMatchObject({ kind: comes ? 'investigated' : 'unanswered' });
       }
     });
 
