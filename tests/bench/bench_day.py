@@ -123,12 +123,12 @@ def compare(system: System, day: Day, report: Report) -> None:
     predicted = predict(day.count(), perf_counter() - began, costs)
     report.note(", ".join(f"{number:,} {kind}s" for kind, number in day.count().items()))
     for part in PARTS:
-        told, seen = predicted.cpu_ms.get(part, 0.0) / 1e3, used[0].cpu_ms.get(part, 0.0) / 1e3
-        report.line(f"CPU of {part}", seen, "s", ratio=seen / told, target=within(TOLERANCE), of="predicted")
+        expected, seen = predicted.cpu_ms.get(part, 0.0) / 1e3, used[0].cpu_ms.get(part, 0.0) / 1e3
+        report.line(f"CPU of {part}", seen, "s", ratio=seen / expected, target=within(TOLERANCE), of="predicted")
     for place in PLACES:
-        told, seen = predicted.stored[place], used[0].stored[place]
+        expected, seen = predicted.stored[place], used[0].stored[place]
         unit = "" if place == "facts" else "bytes"
-        report.line(place, seen, unit, ratio=seen / told, target=within(TOLERANCE), of="predicted")
+        report.line(place, seen, unit, ratio=seen / expected, target=within(TOLERANCE), of="predicted")
     answers = load.Round(latencies=latencies)
     report.line("p99 of all requests", answers.percentile_ms(99), "ms")
 
@@ -179,7 +179,7 @@ def write_hour(hour: Day) -> Iterator[list[bytes]]:
 
 
 def read(posts: Sequence[int]) -> list[list[bytes]]:
-    """What the extension sends of pages: each tells what it saw, and asks once its version is known."""
+    """What the extension sends of pages: each reports what it saw, and asks once its version is known."""
     return [[observe(number) for number in posts], [view(number) for number in posts]]
 
 
