@@ -139,8 +139,7 @@ async def test_the_first_page_of_every_search_reads_little_and_no_table_as_a_who
             assert [row.id for row in rows] == [id_ for (id_,) in expected], name
             read[name] = await measure(explaining, taken)
     assert {name: buffers for name, (buffers, _) in read.items() if buffers > BUFFERS} == {}
-    slowest = sorted(ms for _, ms in read.values())
-    assert slowest[len(slowest) * 95 // 100 - 1] <= SEARCH_MS, read
+    assert max(ms for _, ms in read.values()) <= SEARCH_MS, read
 
 
 @pytest.mark.requirement("FH-126")

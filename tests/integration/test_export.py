@@ -26,6 +26,7 @@ from services.projector.store.store import Store
 from tests.contract.exported import exported
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.graphql_client import graphql_client
+from tests.support.public_claims import tell_claims
 from tests.support.servers import Prepare
 from tests.unit.projector.audit_histories import one_job
 from tests.unit.projector.histories import Page, Tape, mixed
@@ -255,3 +256,16 @@ def test_the_columns_are_documented_as_they_are() -> None:
         *("review_samples", "sampled_claims", "reviews", "leaves", "openings"),
         *("control_lists", "controls", "breakers", "variants", "authors"),
     ]
+
+
+@pytest.mark.requirement("FH-164")
+async def test_no_verdict_of_the_catalogue_is_exported(database_url: str, tmp_path: Path) -> None:
+    """FH-164: Catalogue pages look unlike corrections and show measured correctness"""
+    run = exporter(database_url)
+    await tell(database_url, *mixed(10, seed=1))
+    await run(tmp_path / "before" / "export", full=True)
+    await tell_claims(database_url)
+    await run(tmp_path / "after" / "export", full=True)
+    before, after = (contents(tmp_path / name / "export") for name in ("before", "after"))
+    assert after == before
+    assert "harbour" not in str(after)
