@@ -81,7 +81,7 @@ _EDITS: Final = """
     SELECT gen_random_uuid(), %(id)s, n, 'CLARIFICATION', 'ENTRY', %(id)s, '{summary}', false, %(id)s,
         repeat('why ', 100), said, said || jsonb_build_object('summary', half || 'It differs by ' || n || '. ' || half),
         TIMESTAMPTZ '2031-01-01 00:00Z', TIMESTAMPTZ '2026-06-01 00:00Z'
-    FROM generate_series(2, 201) n, repeat('A summary says it. ', 55) half,
+    FROM generate_series(2, 201) n, repeat('A summary says it. ', 300) half,
         jsonb_build_object('wording', repeat('said ', 100), 'domain', 'harbours', 'summary', half || half) said
 """
 _EXPECTED: Final = """

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from time import process_time
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from services.gateway.public.site.changes import SHOWN, Edit, compare, compare_texts, sentences
+from services.gateway.public.site.changes import SHOWN, Edit, compare, compare_texts, sentences, shared_ends
 
 pieces = st.lists(st.sampled_from("abc"), max_size=14)
 
@@ -34,6 +34,29 @@ def test_it_is_the_shortest_there_is(old: list[str], new: list[str]) -> None:
 @given(st.text(alphabet="ab .!?)\n", max_size=60))
 def test_sentences_are_all_of_the_text(text: str) -> None:
     assert "".join(sentences(text)) == text
+
+
+texts = st.text(alphabet="ab .!?)\n", max_size=40)
+
+
+@given(texts, texts, texts, texts, st.integers(1, 50))
+@example("a", "", "b", "?  b", 2)  # white space goes on where the search ends
+def test_shared_ends_are_whole_sentences_of_both_texts(
+    beginning: str, one: str, other: str, ending: str, near: int
+) -> None:
+    old, new = beginning + one + ending, beginning + other + ending
+    start, end = shared_ends(old, new, near)
+    assert old[:start] == new[:start]
+    assert old[len(old) - end :] == new[len(new) - end :]
+    for text in (old, new):
+        parts = text[:start], text[start : len(text) - end], text[len(text) - end :]
+        assert "".join(parts) == text, "they do not overlap"
+        assert [each for part in parts for each in sentences(part)] == sentences(text)
+
+
+def test_a_long_beginning_and_end_are_shared() -> None:
+    half = "It is said. " * 300
+    assert shared_ends(f"{half}So it is. {half}", f"{half}So it was. {half}") == (len(half), len(half))
 
 
 def test_one_word_is_shown_in_its_sentence() -> None:

@@ -6,7 +6,8 @@ The cost is bounded: segments that differ too much are shown as removed and adde
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
@@ -21,6 +22,7 @@ WORDS: Final = 16_000
 """How many words are compared, old and new together, in all changed sentences."""
 SHOWN: Final = 30
 CONTEXT: Final = 90
+NEAR: Final = 1_000
 LONGEST: Final = 1_500
 
 _WORDS: Final = re.compile(r"\A\s+|\S+\s*")
@@ -51,7 +53,10 @@ class Changes:
 
 def compare_texts(old: str, new: str) -> Changes:
     """Compare two texts."""
-    edits = compare(sentences(old), sentences(new), SENTENCE_EDITS, SENTENCES)
+    start, end = shared_ends(old, new)
+    middle = sentences(old[start : len(old) - end]), sentences(new[start : len(new) - end])
+    beginning, ending = Edit("same", old[:start]), Edit("same", old[len(old) - end :])
+    edits = _merge([beginning, *compare(*middle, SENTENCE_EDITS, SENTENCES), ending])
     found: list[Change] = []
     added = removed = 0
     left = WORDS
@@ -76,6 +81,30 @@ def compare_texts(old: str, new: str) -> Changes:
         removed += sum(len(each.text.split()) for each in inside if each.kind == "removed")
         found.append(_in_context(before, inside, after))
     return Changes(tuple(found[:SHOWN]), max(0, len(found) - SHOWN), added, removed)
+
+
+def shared_ends(old: str, new: str, near: int = NEAR) -> tuple[int, int]:
+    """How many characters of whole sentences both texts begin and end with, found without splitting all of them.
+
+    Edges are looked for at most `near` characters from the difference. Shapes: at both edges sentences of both texts
+    begin, and the two parts do not overlap.
+    """
+    shared = _count_equal(lambda size: old[:size] == new[:size], min(len(old), len(new)))
+    left = max(0, shared - near)
+    # A sentence that ends where the texts begin to differ may go on with white space in one of them.
+    starts = [left + at for at in sentence_ends(old[left:shared]) if left + at < shared]
+    start = starts[-1] if starts else 0
+    shared = _count_equal(
+        lambda size: old[len(old) - size :] == new[len(new) - size :], min(len(old), len(new)) - start
+    )
+    behind = old[len(old) - shared :][:near]
+    ends = [shared - at for at in sentence_ends(behind) if at < len(behind)]
+    return start, ends[0] if ends else 0
+
+
+def _count_equal(is_equal: Callable[[int], bool], most: int) -> int:
+    """The largest size up to `most` that is equal, where all smaller ones are."""
+    return bisect_left(range(1, most + 1), x=True, key=lambda size: not is_equal(size))
 
 
 def sentences(text: str) -> list[str]:
