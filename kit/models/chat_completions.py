@@ -23,6 +23,7 @@ from kit.models.chat_assembly import Assembly, spent
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
 from kit.models.events import Json, writable
 from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession, SdkBody
+from kit.models.streams import open_stream
 from kit.models.websearch.tool import WEB_SEARCH
 
 _CUT_SHORT = frozenset({"length", "max_tokens"})
@@ -162,7 +163,7 @@ class _Chat:
         answer = Assembly(self._turns)
         self._turns += 1
         try:
-            async with await self._client.chat.completions.create(**sent) as stream:
+            async with open_stream(await self._client.chat.completions.create(**sent)) as stream:
                 async for chunk in stream:
                     for call in answer.feed(writable(chunk.to_dict(mode="json", warnings=False))):
                         yield self._with_own_id(call)

@@ -19,6 +19,7 @@ from kit.models.audit_openai import spent
 from kit.models.base import ModelError, Sampling
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
 from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession, SdkBody
+from kit.models.streams import open_stream
 
 
 class OpenAIResponses(Provider):
@@ -129,7 +130,7 @@ class _Responses:
         announced: set[int] = set()
         called = False
         final: Response | None = None
-        async with stream:
+        async with open_stream(stream):
             async for event in stream:
                 if event.type == "response.output_item.done":
                     announced.add(event.output_index)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import traceback
 from contextlib import aclosing
 from dataclasses import replace
+from types import AsyncGeneratorType
 from typing import Any
 from uuid import UUID
 
@@ -566,3 +568,21 @@ async def test_only_so_many_claims_are_taken_and_the_model_is_told(api: Api) -> 
     assert [outcome.call_id for outcome in outcomes] == ["a", "b", "e"]
     assert "Nothing more of this" in answers(api, server.requests[1].body)["c"]
     assert "Nothing more of this" in answers(api, server.requests[2].body)["d"]
+
+
+async def test_no_half_read_answer_is_left_to_the_garbage_collector(api: Api) -> None:
+    """It runs in any thread, and would finalize what the event loop closes."""
+
+    def half_read() -> list[object]:
+        found = (each for each in gc.get_objects() if isinstance(each, AsyncGeneratorType))
+        return [each for each in found if each.ag_frame is not None and "httpx2" in each.ag_code.co_filename]
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(half_read())
+        async with provider(api, Answer((submit("a"),)), DONE) as (model, _):
+            await run(model)
+        assert len(half_read()) == before
+    finally:
+        gc.enable()
