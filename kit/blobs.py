@@ -11,9 +11,10 @@ import hashlib
 import io
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import structlog
 import urllib3
@@ -100,6 +101,12 @@ class Blobs:
             look=partial(self._run, self._has_bucket, patience_s=0.0),
             write=partial(self._run, self._put, HEALTH, HEALTH_BODY, "application/octet-stream", patience_s=0.0),
         )
+
+    def impatient(self) -> Self:
+        """The same store, whose methods raise BlobsUnavailable once a second try fails."""
+        found = copy(self)
+        found._patience_s = 0.0
+        return found
 
     async def require(self) -> None:
         """Check once that the bucket can be used.

@@ -9,6 +9,7 @@ from typing import Final
 import httpx
 import structlog
 
+from kit.blobs import BlobsUnavailable
 from kit.clock import Clock
 from kit.host import Host
 from kit.sessions import SuccessiveSessions
@@ -72,8 +73,11 @@ class Notary:
                 self._metrics.leaves.inc(entered.leaves)
                 if self._clock.monotonic() >= due:
                     due = self._clock.monotonic() + self._settings.publish_s
-                    await self._publish()
-                    await self._lookups.publish(await self._store.session())
+                    try:
+                        await self._publish()
+                        await self._lookups.publish(await self._store.session())
+                    except BlobsUnavailable as error:
+                        log.warning("nothing is published, decisions are entered meanwhile", reason=str(error))
                 if entered.facts < self._settings.batch:
                     await asyncio.sleep(POLL_S)
         finally:
@@ -115,16 +119,15 @@ async def build(host: Host) -> None:
     if identity is None:
         log.info("no decision log: OPENERRATA_NOTARY_KEY is not set")
         return
-    objects = BlobObjects(host.blobs)
+    blobs = host.blobs.impatient()
+    objects = BlobObjects(blobs)
     sessions = SuccessiveSessions(partial(host.database("notary").session, options=SESSION_OPTIONS))
     store = LogStore(sessions, identity.key.name, objects.read_leaf)
     http = httpx.AsyncClient(headers={"user-agent": f"OpenErrata/1.0 (+{settings.contact_url})"}, trust_env=False)
     host.on_close(http.aclose)
     witnesses = Witnesses.of(store, identity.policy.witnesses, http, host.clock)
     publisher = Publisher(store, objects, identity.keys, identity.policy, witnesses.cosign, host.clock)
-    lookups = LookupBuilder(
-        BlobLookups(host.blobs), store, metrics, host.clock, is_witnessed=identity.policy.quorum != NONE
-    )
+    lookups = LookupBuilder(BlobLookups(blobs), store, metrics, host.clock, is_witnessed=identity.policy.quorum != NONE)
     notary = Notary(store, publisher, lookups, identity, settings, metrics, host.clock)
     host.check("decision log", notary.problem)
     host.keep_running("notary", notary.run)

@@ -20,7 +20,7 @@ from tests.integration.test_notary import tell as fill
 from tests.support.fakes import StillClock
 from tests.support.notaries import KEY, POLICY, Instance, Killed, MemoryObjects, no_witness
 from tests.support.public_record import ESSAY, MOON
-from tests.support.published_finding import ARTICLE, run_of
+from tests.support.published_finding import ARTICLE, NEXT, run_of
 from tests.support.system import GivenServers, System, system, until
 from tests.support.tlogs import LOG_KEY
 from tests.unit.projector.histories import START, Page
@@ -194,18 +194,20 @@ async def test_a_slow_or_lost_blob_store_stops_notes_and_nothing_else(tmp_path: 
             with servers.suspended("s3"):
                 await tell(running, *run_of(ESSAY))
                 await until(lambda: has_leaves(running, 3), "decisions are entered meanwhile")
+                await tell(running, *run_of(NEXT))
+                await until(lambda: has_leaves(running, 4), "and while a publication waits")
                 assert await read_size(running) == 2
                 await monitored(2)
-            await until(lambda: is_published(running, 3), "it goes on")
-            await monitored(3)
-            servers.kill("s3")
-            await tell(running, *run_of(MOON))
-            await until(lambda: has_leaves(running, 4), "decisions are entered meanwhile")
-            assert await read_size(running) == 3
-            await monitored(3)
-            servers.start("s3")
             await until(lambda: is_published(running, 4), "it goes on")
             await monitored(4)
+            servers.kill("s3")
+            await tell(running, *run_of(MOON))
+            await until(lambda: has_leaves(running, 5), "decisions are entered meanwhile")
+            assert await read_size(running) == 4
+            await monitored(4)
+            servers.start("s3")
+            await until(lambda: is_published(running, 5), "it goes on")
+            await monitored(5)
 
 
 async def has_leaves(running: System, count: int) -> bool:

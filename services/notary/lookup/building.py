@@ -165,7 +165,11 @@ class LookupBuilder:
 
     async def _build(self, bodies: BodyMaker, buckets: Iterable[int], bits: int) -> None:
         made = [(bucket, await bodies.make(bucket, bits)) for bucket in buckets]
-        await asyncio.gather(*(self._objects.put(bucket_object(bucket, bits), body) for bucket, body in made))
+        puts = (self._objects.put(bucket_object(bucket, bits), body) for bucket, body in made)
+        # All have ended when one has failed: a late one would replace what is built next.
+        for failure in await asyncio.gather(*puts, return_exceptions=True):
+            if failure is not None:
+                raise failure
         for _, body in made:
             self._metrics.count_bucket(len(body))
 
