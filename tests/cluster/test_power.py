@@ -54,7 +54,9 @@ class Written:
 
     async def lost(self, bus: Bus) -> list[int]:
         """What was acknowledged and is not there."""
-        last = (await bus.jetstream.stream_info(ERRATA.name)).state.last_seq
+        # An election leaves a request without an answer.
+        info = await until(lambda: bus.jetstream.stream_info(ERRATA.name), "the stream answers")
+        last = info.state.last_seq
         found = {}
         for sequence in self.acknowledged:
             if sequence <= last:
