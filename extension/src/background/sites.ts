@@ -39,10 +39,15 @@ export class Sites {
     this.#scripts = scripts;
   }
 
+  /** Run on a host; its site is no longer off. */
   async add(host: string): Promise<void> {
     return this.#enqueue(async () => {
-      const { sitesAdded } = await readSettings(this.#area);
-      await writeSettings(this.#area, { sitesAdded: [...new Set([...sitesAdded, host])] });
+      const { sitesAdded, sitesOff } = await readSettings(this.#area);
+      const site = siteOf(`https://${host}`);
+      await writeSettings(this.#area, {
+        sitesAdded: [...new Set([...sitesAdded, host])],
+        sitesOff: sitesOff.filter((name) => name !== site),
+      });
       await this.#align();
     });
   }

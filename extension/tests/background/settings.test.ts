@@ -75,6 +75,15 @@ describe('a publication’s own domain', () => {
     expect(await worker.receive(write('HELLO', {}), tab(1, URL))).toMatchObject({ active: false });
   });
 
+  it('is on once it is added, also where its site was off', async () => {
+    const environment = new FakeEnvironment();
+    environment.allowedSites.add(`https://${HOST}/*`);
+    const worker = await environment.begin();
+    await worker.receive(write('SET_SITE', { site: HOST, off: true }), PAGE_SENDER);
+    await worker.receive(write('ADD_SITE', { host: HOST }), PAGE_SENDER);
+    expect(await worker.receive(write('HELLO', {}), tab(1, URL))).toMatchObject({ active: true });
+  });
+
   it('that was not added is not active', async () => {
     const environment = new FakeEnvironment();
     const worker = await environment.begin();

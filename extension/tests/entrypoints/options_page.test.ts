@@ -24,3 +24,18 @@ it('has basic and advanced settings, each in its group', async () => {
   ]);
   await unmount(app);
 });
+
+it('lists a site once that is off and was not added', async () => {
+  vi.spyOn(browser.i18n, 'getMessage').mockImplementation((key: string) => key);
+  const { default: Sites } = await import('../../src/entrypoints/options/Sites.svelte');
+  const rows = (off: string[], added: string[]): string[] => {
+    const list = mount(Sites, { target: document.body, props: { off, added } });
+    flushSync();
+    const found = [...document.querySelectorAll('li > span')].map(({ textContent }) => textContent.trim());
+    void unmount(list);
+    document.body.replaceChildren();
+    return found;
+  };
+  expect(rows(['bsky.app'], [])).toEqual(['optionsSiteNotYet']);
+  expect(rows(['bsky.app'], ['bsky.app'])).toEqual(['optionsSiteAdded', 'optionsSiteOff']);
+});
