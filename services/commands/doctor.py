@@ -210,7 +210,7 @@ async def _describe_message(bus: Bus, stream: str, sequence: int) -> str:
 async def _check_refused_facts(found: Servers) -> Finding:
     async with open_database(found.database_url, "reader") as database, database.connect() as connection:
         counts = select(refused_fact.c.outcome, func.count()).group_by(refused_fact.c.outcome).order_by("outcome")
-        outcomes: dict[str, int] = dict((await connection.execute(counts)).tuples().all())
+        outcomes = {row[0]: row[1] for row in await connection.execute(counts)}
         newest = select(refused_fact).order_by(refused_fact.c.sequence.desc()).limit(1)
         row = (await connection.execute(newest)).one_or_none()
     if row is None:
