@@ -20,7 +20,7 @@ class CuratorSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_CURATOR_", frozen=True, extra="ignore")
 
     sweep_s: float = Field(default=3_600.0, gt=0, description="seconds between two deletions of expired texts")
-    labels_s: float = Field(default=60.0, gt=0, description="seconds between two comparisons of labels with findings")
+    labels_s: float = Field(default=25.0, gt=0, description="seconds between two comparisons of labels with findings")
     watch_s: float = Field(default=10.0, gt=0, description="seconds between two looks at what may open a breaker")
     variants: Literal["off", "on"] = Field(
         default="off", description="whether a new variant has to earn what is displayed of it"

@@ -145,11 +145,13 @@ async def assert_gone(published: Published, state: FindingState, folder: Path) -
     assert [(each["claim_id"], each["state"]) for each in rows["withdrawn_claims"]] == [(str(CLAIM), state)]
 
 
-@pytest.mark.requirement("TR-33")
+@pytest.mark.requirement("TR-33", "TR-34")
 async def test_every_surface_follows_a_suspension_a_release_and_a_retraction(
     published: Published, tmp_path: Path
 ) -> None:
-    """TR-33: A suspended finding leaves every surface within 60 seconds"""
+    """TR-33: A suspended finding leaves every surface within 60 seconds
+    TR-34: Who saw a finding that is taken back gets one notice
+    """
     await assert_stands(published, tmp_path / "published")
     await published.change("SUSPENDED")
     await assert_gone(published, "SUSPENDED", tmp_path / "suspended")

@@ -23,8 +23,10 @@ from contracts.v1 import ErasureOrdered, Event, LabelIssued, decode
 from contracts.v1.parts import ModelName
 from kit.database import Database
 from kit.pages import read_last_sequence, read_page
+from kit.settings import load
 from services.curator.adapters import EventLog, SqlLabelRecord
 from services.curator.label_sweep import LabelSweep
+from services.curator.settings import CuratorSettings
 from services.projector.rebuild.rebuild import rebuild
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner
 from tests.support.bluesky_page import PinnedPage
@@ -256,9 +258,16 @@ async def test_nothing_but_a_verified_finding_of_the_fact_check_is_labelled(labe
     assert [each.why for each in ended] == ["NOT_PUBLIC"] * 2, "all posts of an author who asks not to be shown"
 
 
+@pytest.mark.requirement("TR-33", "TR-34")
 async def test_a_finding_that_is_taken_back_loses_its_label_and_a_released_one_gets_it_again(
     labelled: Labelled,
 ) -> None:
+    """At the second of two comparisons.
+
+    TR-33: A suspended finding leaves every surface within 60 seconds
+    TR-34: Who saw a finding that is taken back gets one notice
+    """
+    assert 2 * load(CuratorSettings).labels_s < 60
     page = PinnedPage("The moon is made of cheese.")
     await labelled.label(page.registered(), *page.checked())
     (ended,) = await labelled.label(page.changed(0, "SUSPENDED"))
