@@ -18,7 +18,8 @@ from analyses.fact_check_prompts import HANDLING
 from analyses.kinds import make_prompt
 from contracts.steps import StepName, Turns
 from contracts.transcript import Research
-from contracts.v1.parts import GateResult, OpinionPolicy, Prompt
+from contracts.v1.gates import GateResult, OpinionPolicy
+from contracts.v1.parts import Prompt
 
 GATE: Final = "second_opinion"
 STEP: Final[StepName] = "FACT_CHECK/opinion"

@@ -16,7 +16,8 @@ import nats.js.errors
 
 from contracts.topology import Consumer, stream_of
 from contracts.v1 import Envelope, Event, Undecodable, decode
-from contracts.v1.parts import Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import PostRef
 from kit.bus import Bus
 from kit.dead_letters import Origin, redeliver
 from kit.ordered import OrderedLog, StoredMessage

@@ -16,7 +16,8 @@ from ada_url import URL
 from pydantic import JsonValue, ValidationError
 
 from contracts.rpc.observation import Observed
-from contracts.v1.parts import Author, Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import Author, PostRef
 from platforms.markup import Fragment
 from platforms.stored import Document, StoredMetadata
 from platforms.text import article, html_to_text

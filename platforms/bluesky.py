@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 
 from contracts.rpc.observation import ObservedWithId, ObservedWithText, SiteMetadata
 from contracts.rpc.values import Identifier, InstantText, Optional, Title
-from contracts.v1.parts import Author, Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import Author, PostRef
 from platforms import stored
 from platforms.atproto.cbor import encode
 from platforms.atproto.did import Identity, is_did, is_handle, parse_document, web_host

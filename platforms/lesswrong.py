@@ -14,7 +14,8 @@ from pydantic import JsonValue
 
 from contracts.rpc.observation import MetadataWithHtml, ObservedWithId
 from contracts.rpc.values import Identifier, InstantText, NonEmpty, Optional, Title
-from contracts.v1.parts import Author, Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import Author, PostRef
 from platforms import stored
 from platforms.base import (
     CanonicalAnswer,

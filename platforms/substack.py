@@ -16,7 +16,8 @@ from pydantic import JsonValue
 import platforms
 from contracts.rpc.observation import MetadataWithHtml, ObservedWithId, ObservedWithText
 from contracts.rpc.values import Count, Digits, Identifier, InstantText, Optional, Title
-from contracts.v1.parts import Author, Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import Author, PostRef
 from platforms import stored
 from platforms.base import (
     CanonicalAnswer,

@@ -13,7 +13,8 @@ from pydantic import Field, JsonValue
 
 from contracts.rpc.observation import MetadataWithHtml, ObservedWithText
 from contracts.rpc.values import TITLE_CHARACTERS, Digits, InstantText, Language, Optional, TitleMarkup
-from contracts.v1.parts import Author, Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import Author, PostRef
 from platforms import stored
 from platforms.base import (
     CanonicalAnswer,

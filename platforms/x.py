@@ -7,7 +7,8 @@ from typing import Final, Literal
 
 from contracts.rpc.observation import ObservedWithId, ObservedWithText, SiteMetadata
 from contracts.rpc.values import Count, Identifier, InstantText, ObservedText, Optional, WebPictures
-from contracts.v1.parts import Author, Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import Author, PostRef
 from platforms import stored
 from platforms.base import IdentityMismatch, Metadata, Platform, metadata_text, require_equal
 from platforms.stored import StoredMetadata

@@ -11,7 +11,8 @@ from typing import Final
 from analyses.claims.families import SourcePage, find_domain, number_families
 from analyses.claims.languages import LANGUAGES
 from analyses.claims.volatility import Volatility, classify, more_volatile
-from contracts.v1.parts import ClaimPayload, GatePolicy, GateResult
+from contracts.v1.gates import GatePolicy, GateResult
+from contracts.v1.parts import ClaimPayload
 
 COMPARED: Final = 100_000
 """How much of a page is compared with others. Units: characters."""

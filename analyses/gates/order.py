@@ -14,7 +14,7 @@ from analyses.gates.freshness import check_freshness
 from analyses.gates.independence import check_families, check_independence
 from analyses.gates.moment import check_moment
 from analyses.gates.satire import check_satire
-from contracts.v1.parts import GateName, GateResult
+from contracts.v1.gates import GateName, GateResult
 
 GATES: Final[Mapping[GateName, Gate]] = MappingProxyType(
     {

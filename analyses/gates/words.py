@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from contracts.v1.parts import GateName
+from contracts.v1.gates import GateName
 
 MEANINGS: Final[Mapping[GateName, str]] = MappingProxyType(
     {

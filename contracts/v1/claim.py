@@ -13,9 +13,10 @@ from uuid import UUID
 from pydantic import Field
 
 from contracts.v1.event import Event, OnceEvent
+from contracts.v1.gates import GatePolicy, GateResult
 from contracts.v1.investigation import FailureClass, Fault
 from contracts.v1.opinion import Opinion
-from contracts.v1.parts import CheckedSource, ClaimPayload, GatePolicy, GateResult, Prompt, TextRef, Usage
+from contracts.v1.parts import CheckedSource, ClaimPayload, Prompt, TextRef, Usage
 
 
 class ClaimEvent(Event):

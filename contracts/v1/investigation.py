@@ -9,8 +9,8 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from contracts.v1.event import Event, OnceEvent
+from contracts.v1.gates import GatePolicy
 from contracts.v1.parts import (
-    GatePolicy,
     InvestigationInput,
     ModelName,
     Objection,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from contracts.v1.event import Event
-from contracts.v1.parts import Observation
+from contracts.v1.pages import Observation
 
 
 class ObservationEvent(Event):

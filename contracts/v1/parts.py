@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Provenance = Literal["SERVER_VERIFIED", "CLIENT_FALLBACK"]
@@ -129,63 +129,6 @@ class Author(Value):
     display_name: str
 
 
-class Observation(Value):
-    """What one reader's browser saw. `metadata` holds the platform's own fields without HTML.
-
-    `network_key` is the hash of the reader's address range, computed as that of a view; None in older events.
-    """
-
-    observation_id: UUID
-    post: PostRef
-    url: str
-    text: TextRef | None = None
-    html: TextRef | None = None
-    image_urls: tuple[str, ...] = ()
-    occurrences: tuple[ImageOccurrence, ...] = ()
-    metadata: dict[str, JsonValue] = Field(default_factory=dict)
-    attested: bool | None = None
-    network_key: Sha256 | None = None
-
-
-class CanonicalPage(Value):
-    """The page as its site served it to us; `post` is the identity the site states.
-
-    `url` and `metadata` are the post's address and what the site says about it, under the names that an observation
-    uses; they override what a reader sends. None in `metadata`: the site names no such value. `text` is the normalised
-    text of `html`. `proof` is a blob by which the page can be checked again without its site, where a site has that.
-    """
-
-    post: PostRef
-    source_url: str
-    html: TextRef
-    revision_id: str | None = None
-    fetched_at: datetime
-    url: str | None = None
-    metadata: dict[str, JsonValue] = Field(default_factory=dict)
-    text: TextRef | None = None
-    proof: BlobRef | None = None
-
-
-class Sighting(Value):
-    """What an observation says about a version beyond its content; the newest one wins where a field may change.
-
-    `attested`: whether the browser's signature was valid; None if there was none. `site_confirmed`: address, titles and
-    author are the site's own, and a missing one is one that the site does not name; otherwise they are a reader's.
-    None in older events, where `server_html` decides. `network_key` is the observation's.
-    """
-
-    observation_id: UUID
-    url: str
-    author: Author | None = None
-    server_html: TextRef | None = None
-    client_html: TextRef | None = None
-    image_urls: tuple[str, ...] = ()
-    metadata: dict[str, JsonValue] = Field(default_factory=dict)
-    attested: bool | None = None
-    site_confirmed: bool | None = None
-    network_key: Sha256 | None = None
-
-
 class Source(Value):
     """A public page that contradicts a claim, with the words that do."""
 
@@ -212,54 +155,6 @@ class CheckedSource(Value):
     fetched_at: datetime | None = None
     content_type: str | None = None
     cited_url: str | None = None
-
-
-GateName = Literal[
-    "satire", "assertion", "independence", "families", "time", "freshness", "contradiction", "second_opinion"
-]
-"""A gate before the reviewer, in the order in which they judge. The last one asks a model, the others are code."""
-
-
-class Threshold(Value):
-    """From which probability on a second opinion is believed about a text in one group of languages."""
-
-    group: str
-    probability: float = Field(ge=0, le=1)
-
-
-class OpinionPolicy(Value):
-    """Which second opinion is believed.
-
-    Shapes: `family` is the declared family of its model; a group of languages that has no threshold is never believed.
-    """
-
-    family: str
-    thresholds: tuple[Threshold, ...] = ()
-
-
-class GatePolicy(Value):
-    """What the gates asked for when they judged. The same rules and policy decide alike about the same pages.
-
-    Shapes: `off` are gates that did not judge; without `opinion` no second one was asked for; `own_hosts` are the
-    instance's, `ugc_hosts` the operator's additions to the list of hosts where anybody writes. `families` is the least
-    number of independent sources. Units: `page_age_s` in seconds between the fetch of a page and the judgement.
-    """
-
-    rules: str
-    off: tuple[GateName, ...] = ()
-    families: int = Field(default=2, ge=1)
-    page_age_s: int = Field(default=86_400, ge=1)
-    own_hosts: tuple[str, ...] = ()
-    ugc_hosts: tuple[str, ...] = ()
-    opinion: OpinionPolicy | None = None
-
-
-class GateResult(Value):
-    """What one gate said: PASS, or with the code of its reason FAIL, or ABSTAIN, which refuses too."""
-
-    gate: GateName
-    outcome: Literal["PASS", "FAIL", "ABSTAIN"]
-    code: str | None = None
 
 
 class ClaimPayload(Value):

@@ -10,7 +10,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from contracts.v1.event import OnceEvent
-from contracts.v1.parts import GatePolicy, Sha256, Value
+from contracts.v1.gates import GatePolicy
+from contracts.v1.parts import Sha256, Value
 
 VolumeState = Literal["SHADOW", "LIMITED", "FULL"]
 TierState = Literal["PENDING", "CLEAN", "FAILED"]

@@ -8,7 +8,8 @@ from uuid import UUID
 from pydantic import Field
 
 from contracts.v1.event import Event
-from contracts.v1.parts import ImageOccurrence, PostRef, Provenance, Sha256, Sighting, TextRef
+from contracts.v1.pages import Sighting
+from contracts.v1.parts import ImageOccurrence, PostRef, Provenance, Sha256, TextRef
 
 
 class VersionEvent(Event):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from kit.model_settings import AnthropicSettings, ChatSettings, ModelSettings, OpenAISettings, SearchSettings
 from kit.models.by_step import ModelsByStep
 from kit.models.failover import Failover, KeyedModel
 from kit.models.prices import price_of
@@ -15,16 +16,7 @@ from kit.models.provider import ProviderDeps
 from kit.models.timeouts import Timeouts
 from kit.models.websearch.engines import Brave, DuckDuckGo, Tavily
 from kit.models.websearch.tool import Engine, WebSearch
-from kit.settings import (
-    AnthropicSettings,
-    ChatSettings,
-    Infrastructure,
-    ModelSettings,
-    OpenAISettings,
-    SearchSettings,
-    SettingsError,
-    load,
-)
+from kit.settings import Infrastructure, SettingsError, load
 from kit.web import CONTACT_URL, GuardedHttpClient, Policy
 
 REVIEW_STEP: Final = "FACT_CHECK/review"

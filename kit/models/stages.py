@@ -13,19 +13,12 @@ from typing import Final, Literal, Protocol, get_args
 from contracts.steps import StepName
 from contracts.transcript import Price
 from contracts.v1.run import StageModel
+from kit.model_settings import AnthropicSettings, ChatSettings, GoogleSettings, LlmSettings, OpenAISettings
 from kit.models.base import Model
 from kit.models.choice import make_anthropic, make_chat, make_openai
 from kit.models.failover import Failover, KeyedModel
 from kit.models.provider import ProviderDeps
-from kit.settings import (
-    AnthropicSettings,
-    ChatSettings,
-    GoogleSettings,
-    LlmSettings,
-    OpenAISettings,
-    SettingsError,
-    load,
-)
+from kit.settings import SettingsError, load
 
 Stage = Literal[1, 2, 3]
 ProviderName = Literal["anthropic", "openai", "google", "local"]

@@ -21,13 +21,14 @@ from kit.documents.readable import Readable
 from kit.documents.reading import Reader
 from kit.ephemeral import EphemeralTexts
 from kit.host import Host
+from kit.model_settings import LlmSettings, ModelSettings
 from kit.models.demo_catalogue import catalogue
 from kit.models.prices import price_of
 from kit.models.provider import ProviderDeps
 from kit.models.stages import DemoStages, StageModels, Stages
 from kit.models.timeouts import Timeouts
 from kit.receipts import announce_key, choose_key
-from kit.settings import LlmSettings, ModelSettings, load
+from kit.settings import load
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
 from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog, WebArticles

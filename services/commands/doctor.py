@@ -19,12 +19,13 @@ from kit import topology
 from kit.blobs import Blobs
 from kit.bus import Bus, connect
 from kit.database import is_current
+from kit.model_settings import OpenAISettings
 from kit.models.base import KeyAccepted
 from kit.models.choice import choose
 from kit.operator_errors import explain
 from kit.pages import read_page
 from kit.servers_in_use import Servers
-from kit.settings import Infrastructure, OpenAISettings, SettingsError, load
+from kit.settings import Infrastructure, SettingsError, load
 from services.commands.database import open_database, read_positions
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
 

@@ -13,7 +13,7 @@ from typing import Final
 from pydantic_settings import BaseSettings
 
 from contracts.access import ACCESS
-from kit import settings
+from kit import model_settings, settings
 
 DATA_DIR: Final = "OPENERRATA_DATA_DIR"
 _READ_ELSEWHERE: Final = frozenset(
@@ -51,7 +51,7 @@ def list_known() -> frozenset[str]:
 
 
 def _classes() -> Iterator[type[BaseSettings]]:
-    for module in (settings, *_modules()):
+    for module in (settings, model_settings, *_modules()):
         for each in vars(module).values():
             if isinstance(each, type) and issubclass(each, BaseSettings) and each.__module__ == module.__name__:
                 yield each

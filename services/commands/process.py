@@ -26,11 +26,12 @@ from kit.delivery import Delivery
 from kit.embedded import EmbeddedStack, ServiceName
 from kit.host import Host
 from kit.http import HttpServer, bind
+from kit.model_settings import OpenAISettings
 from kit.models.base import Model
 from kit.models.choice import choose
 from kit.ops import LagGauges, operations
 from kit.servers_in_use import Servers
-from kit.settings import Infrastructure, OpenAISettings, SettingsError, load
+from kit.settings import Infrastructure, SettingsError, load
 from kit.telemetry import Telemetry
 from kit.tracing import make_spans
 from kit.vault import UserKeys

@@ -15,8 +15,9 @@ from contracts.jobs.requests import ConfigureRequest
 from contracts.jobs.values import Stage
 from kit.bus import connect
 from kit.clock import SystemClock
+from kit.model_settings import AuditSettings, ChatSettings, LlmSettings
 from kit.models.stages import PROVIDERS
-from kit.settings import AuditSettings, ChatSettings, LlmSettings, load
+from kit.settings import load
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 from services.commands.terminal import format_table
 from services.gateway.jobs.adapters import BusJobLog

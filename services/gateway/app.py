@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from kit.host import Host
 from kit.http import HttpServer, bind
+from kit.model_settings import AuditSettings, ChatSettings, LlmSettings
 from kit.positions import Positions
-from kit.settings import (
-    AuditSettings,
-    ChatSettings,
-    DisplaySettings,
-    LabelerSettings,
-    LlmSettings,
-    SettingsError,
-    load,
-)
+from kit.settings import DisplaySettings, LabelerSettings, SettingsError, load
 from services.gateway.adapters import (
     BlobCopies,
     BlobLookups,

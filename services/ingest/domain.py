@@ -11,15 +11,8 @@ from uuid import UUID
 
 from contracts.v1 import Event, IntegrityAnomalyDetected, VersionRegistered, VersionSeen, VersionVerified
 from contracts.v1.ids import post_id, version_id
-from contracts.v1.parts import (
-    CanonicalPage,
-    ImageOccurrence,
-    Observation,
-    PostRef,
-    Provenance,
-    Sighting,
-    TextRef,
-)
+from contracts.v1.pages import CanonicalPage, Observation, Sighting
+from contracts.v1.parts import ImageOccurrence, PostRef, Provenance, TextRef
 from contracts.v1.version import VersionEvent
 from platforms.base import Platform, metadata_text
 from platforms.identity import content_hash, fit_occurrences, occurrences_hash, version_hash

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationUnverifiable
-from contracts.v1.parts import CanonicalPage, Observation
+from contracts.v1.pages import CanonicalPage, Observation
 from kit.errors import Reject
 from platforms import get_platform
 from platforms.base import REFUSALS, Platform

@@ -23,9 +23,10 @@ from contracts.v1 import (
     InvestigationRetryScheduled,
     InvestigationStarted,
 )
+from contracts.v1.gates import GatePolicy
 from contracts.v1.ids import claim_id
 from contracts.v1.investigation import FailureClass
-from contracts.v1.parts import ClaimPayload, GatePolicy, InvestigationInput, TextRef
+from contracts.v1.parts import ClaimPayload, InvestigationInput, TextRef
 from kit.clock import Clock
 from kit.errors import Outage, Reject, Retry, Superseded
 from kit.runs import RunRecord, is_fault_of_key, limit_time, open_key

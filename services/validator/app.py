@@ -9,11 +9,12 @@ import structlog
 from analyses.gates import RULES
 from analyses.opinion import PROMPT
 from contracts.topology import VALIDATOR_CLAIM_PROPOSED
-from contracts.v1.parts import OpinionPolicy
+from contracts.v1.gates import OpinionPolicy
 from kit.documents.reading import Reader
 from kit.host import Host
+from kit.model_settings import ChatSettings, ModelSettings, OpenAISettings
 from kit.models.choice import choose_opinion
-from kit.settings import ChatSettings, DisplaySettings, GateSettings, ModelSettings, OpenAISettings, load
+from kit.settings import DisplaySettings, GateSettings, load
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact

@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from accuracy.thresholds import Sample, choose_thresholds
-from contracts.v1.parts import Threshold
+from contracts.v1.gates import Threshold
 from kit.settings import SettingsError
 
 _SETTING: Final = "OPENERRATA_VALIDATOR_OPINION_CALIBRATION"

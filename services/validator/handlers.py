@@ -24,16 +24,9 @@ from contracts.v1 import (
     ClaimValidationStarted,
     Event,
 )
+from contracts.v1.gates import GatePolicy, GateResult
 from contracts.v1.opinion import Opinion
-from contracts.v1.parts import (
-    CheckedSource,
-    GatePolicy,
-    GateResult,
-    InvestigationInput,
-    Prompt,
-    TextRef,
-    Usage,
-)
+from contracts.v1.parts import CheckedSource, InvestigationInput, Prompt, TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Outage, Retry, Superseded
 from kit.runs import is_fault_of_key, open_key

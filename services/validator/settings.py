@@ -10,7 +10,8 @@ from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from contracts.v1.parts import ModelName
-from kit.settings import ModelChoice, ModelSettings, SettingsError
+from kit.model_settings import ModelSettings
+from kit.settings import ModelChoice, SettingsError
 from kit.web.contact import PUBLIC_URL, ContactUrl, contact_url_field
 
 _FAMILY: Final = "OPENERRATA_VALIDATOR_OPINION_FAMILY"

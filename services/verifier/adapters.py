@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter
 
-from contracts.v1.parts import CanonicalPage, Observation
+from contracts.v1.pages import CanonicalPage, Observation
 from kit.cache import Cache
 from kit.clock import Clock
 from kit.web import Fetched, Request, parse_url

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from contracts.v1.parts import CanonicalPage
+from contracts.v1.pages import CanonicalPage
 from platforms.base import REFUSALS
 
 TRANSIENT: Final = frozenset({"connection_failed", "timeout", "bad_response", "bad_encoding", "unresolvable"})

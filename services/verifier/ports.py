@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from contracts.v1.parts import BlobRef, CanonicalPage, Observation, TextRef
+from contracts.v1.pages import CanonicalPage, Observation
+from contracts.v1.parts import BlobRef, TextRef
 from services.verifier.domain import Overloaded, Unavailable
 
 

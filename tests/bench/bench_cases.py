@@ -15,10 +15,11 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Final, Literal
 
+from kit.model_settings import OpenAISettings
 from kit.models.base import Model
 from kit.models.choice import choose
 from kit.models.demo import DemoModel
-from kit.settings import Infrastructure, OpenAISettings, load
+from kit.settings import Infrastructure, load
 from tests.bench import casebook, generated
 from tests.bench.budget import BudgetedModel
 from tests.bench.casebook import Post

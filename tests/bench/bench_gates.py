@@ -12,7 +12,7 @@ from time import monotonic
 
 from prometheus_client import CollectorRegistry
 
-from contracts.v1.parts import GatePolicy
+from contracts.v1.gates import GatePolicy
 from kit.clock import SystemClock
 from kit.documents.reading import Reader
 from kit.sources import Pages

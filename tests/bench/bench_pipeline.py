@@ -18,7 +18,8 @@ from contracts.v1 import (
     VersionRegistered,
 )
 from contracts.v1.ids import investigation_id, post_id, version_id
-from contracts.v1.parts import PostRef, Sighting
+from contracts.v1.pages import Sighting
+from contracts.v1.parts import PostRef
 from kit.blobs import Blobs
 from kit.bus import Bus
 from kit.history import read_history, read_latest

@@ -19,8 +19,9 @@ from typing import Final
 
 from analyses.opinion import PROMPT
 from contracts.v1.opinion import Opinion
+from kit.model_settings import ChatSettings, OpenAISettings
 from kit.models.choice import choose_opinion
-from kit.settings import ChatSettings, OpenAISettings, SettingsError, load
+from kit.settings import SettingsError, load
 from services.validator.calibration import Answer, read_thresholds
 from services.validator.opinion import SecondOpinion
 from services.validator.settings import OpinionSettings

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from analyses.opinion import PROMPT
-from contracts.v1.parts import Threshold
+from contracts.v1.gates import Threshold
 from services.validator.calibration import read_thresholds
 from services.validator.opinion import SecondOpinion
 from tests.bench.calibrate import EACH, calibrate, list_questions

@@ -15,8 +15,8 @@ from typing import Final, Literal
 
 import pytest
 
+from kit.model_settings import ChatSettings, OpenAISettings
 from kit.models.choice import choose_opinion
-from kit.settings import ChatSettings, OpenAISettings
 from services.validator.opinion import SecondOpinion
 from tests.bench.calibrate import Question, list_questions
 from tests.bench.facts import ENGLISH

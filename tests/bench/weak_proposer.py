@@ -16,7 +16,8 @@ from typing import Final, Literal, get_args
 from analyses.evidence import Evidence
 from analyses.gates import RULES
 from contracts.v1 import ClaimApproved, ClaimRejected
-from contracts.v1.parts import BlobRef, ClaimPayload, GatePolicy, Source
+from contracts.v1.gates import GatePolicy
+from contracts.v1.parts import BlobRef, ClaimPayload, Source
 from kit.documents.readable import Readable, read_document
 from kit.documents.reading import Reader
 from kit.sources import Page

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from contracts.rpc.values import read as parsed
 from contracts.v1 import CanonicalUnavailable, Event, ObservationUnverifiable, VersionRegistered
-from contracts.v1.parts import Observation
+from contracts.v1.pages import Observation
 from kit.errors import Reject
 from platforms import ObservedVersion, has_public_source
 from services.ingest.handlers import Ingest

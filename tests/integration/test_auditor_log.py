@@ -13,9 +13,9 @@ from contracts.topology import JOBS
 from contracts.v1 import AssertionAnalysisRequested, JobExtracted, JobPlanned, JobRequested, LlmStageConfigured
 from kit.bus import Bus
 from kit.history import read_history
+from kit.model_settings import LlmSettings
 from kit.models.provider import ProviderDeps
 from kit.models.stages import StageModels
-from kit.settings import LlmSettings
 from lifecycle.audits.runs import ANALYSE, EXTRACT
 from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog
 from services.auditor.extracting import Extractor

@@ -14,7 +14,8 @@ from structlog.testing import capture_logs
 
 from contracts.topology import CURATOR_JOB_ENDED, DEAD, ERRATA, REDELIVERY, VERIFIER_OBSERVATION_RECEIVED
 from contracts.v1 import CanonicalUnavailable, Event, JobEnded, ObservationReceived
-from contracts.v1.parts import Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import PostRef
 from kit import circuit, dead_letters, topology
 from kit.bus import Bus, connect
 from kit.circuit import StopLimit

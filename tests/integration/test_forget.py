@@ -12,7 +12,8 @@ import pytest
 
 from contracts.readmodel import READMODEL
 from contracts.v1 import CanonicalFetched, ObservationReceived
-from contracts.v1.parts import CanonicalPage, Picture
+from contracts.v1.pages import CanonicalPage
+from contracts.v1.parts import Picture
 from kit.ordered import StoredMessage
 from services.projector.erasure.erase import ProjectorNotRunning, StoredBlob, WorkOpen, erase
 from services.projector.erasure.root import POST, ROOTS, ErasureOrder, Root

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from contracts.transcript import Price
+from kit.model_settings import GoogleSettings
 from kit.models.base import Decision, Limits, ModelError, Sampling, ask
 from kit.models.provider import Provider, ProviderDeps
-from kit.settings import GoogleSettings
 from tests.support.openai_server import Answer, Broken, HttpError, OpenAIServer, Request, Turn, message, openai_server
 from tests.support.providers import (
     ARGUMENTS,

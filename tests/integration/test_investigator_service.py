@@ -22,7 +22,8 @@ from contracts.v1 import (
     VersionRegistered,
 )
 from contracts.v1.ids import investigation_id, post_id, version_id
-from contracts.v1.parts import PostRef, Sighting
+from contracts.v1.pages import Sighting
+from contracts.v1.parts import PostRef
 from kit import topology
 from kit.blobs import Blobs, BlobSettings
 from kit.bus import Bus, connect

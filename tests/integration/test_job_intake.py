@@ -20,8 +20,8 @@ from contracts.v1 import CreditPosted, JobEnded, JobFetched, JobRequested
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.embedded import EmbeddedStack
+from kit.model_settings import LlmSettings
 from kit.publisher import Outgoing
-from kit.settings import LlmSettings
 from services.gateway.domain import Account, Principal
 from services.gateway.jobs.adapters import BusJobLog, BusMemos
 from services.gateway.jobs.credit import Ledger

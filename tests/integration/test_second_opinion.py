@@ -16,7 +16,8 @@ from analyses.language_groups import find_group
 from analyses.opinion import PROMPT
 from analyses.snippets import page_text
 from contracts.v1 import ClaimApproved, ClaimRejected
-from contracts.v1.parts import GatePolicy, Source
+from contracts.v1.gates import GatePolicy
+from contracts.v1.parts import Source
 from kit.settings import SettingsError
 from kit.sources import Page
 from services.commands.investigation.review_replay import replay_review

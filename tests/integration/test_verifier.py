@@ -16,7 +16,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
-from contracts.v1.parts import BlobRef, CanonicalPage, Observation, PostRef, TextRef
+from contracts.v1.pages import CanonicalPage, Observation
+from contracts.v1.parts import BlobRef, PostRef, TextRef
 from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.web import GuardedHttpClient, Policy

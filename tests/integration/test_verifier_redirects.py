@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
-from contracts.v1.parts import Observation
+from contracts.v1.pages import Observation
 from kit.clock import SystemClock
 from kit.web import GuardedHttpClient, Policy
 from services.verifier.adapters import SitePages

@@ -10,7 +10,8 @@ from uuid import uuid4
 import pytest
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
-from contracts.v1.parts import Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import PostRef
 from kit import topology
 from kit.blobs import Blobs, BlobSettings
 from kit.bus import Bus, connect

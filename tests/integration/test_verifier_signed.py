@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, Event, ObservationReceived
-from contracts.v1.parts import CanonicalPage, Observation
+from contracts.v1.pages import CanonicalPage, Observation
 from kit.clock import SystemClock
 from kit.web import GuardedHttpClient, Policy
 from platforms.atproto.cbor import decode

@@ -45,10 +45,10 @@ from kit.delivery import Delivery
 from kit.ephemeral import EphemeralTexts
 from kit.ephemeral import Store as BlobStore
 from kit.errors import Retry
+from kit.model_settings import LlmSettings
 from kit.models.base import Model
 from kit.models.stages import Stage, StoredStage, resolve
 from kit.publisher import BusError
-from kit.settings import LlmSettings
 from kit.telemetry import Telemetry
 from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog
 from services.auditor.analysis import Analyst

@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Final
 from uuid import uuid4
 
-from contracts.v1.parts import Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import PostRef
 from platforms.atproto.cbor import Value
 from tests.support.repositories import DID, HANDLE, RKEY, Repository
 from tests.support.sites import Answer, Seen, Sites

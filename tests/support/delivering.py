@@ -26,7 +26,8 @@ from contracts.v1 import (
     InvestigationFailed,
     ObservationReceived,
 )
-from contracts.v1.parts import Observation, PostRef, TextRef, Usage
+from contracts.v1.pages import Observation
+from contracts.v1.parts import PostRef, TextRef, Usage
 from kit import topology
 from kit.bus import Bus, connect
 from kit.delivery import Delivery, Handler, StoreAnswer

@@ -14,7 +14,7 @@ from contracts.jobs.ids import format_job_id
 from contracts.v1 import AppealOpened, EditMade
 from kit.database import Database
 from kit.http import HttpServer, bind
-from kit.settings import LlmSettings
+from kit.model_settings import LlmSettings
 from kit.vault import MasterKey
 from services.gateway.desk.actions import Actions
 from services.gateway.desk.adapters import SqlDesk

@@ -32,18 +32,8 @@ from contracts.v1 import (
     ObservationReceived,
 )
 from contracts.v1.ids import claim_id, investigation_id, post_id, version_id
-from contracts.v1.parts import (
-    CanonicalPage,
-    ClaimPayload,
-    InvestigationInput,
-    ModelName,
-    Observation,
-    PostRef,
-    Prompt,
-    Source,
-    TextRef,
-    Usage,
-)
+from contracts.v1.pages import CanonicalPage, Observation
+from contracts.v1.parts import ClaimPayload, InvestigationInput, ModelName, PostRef, Prompt, Source, TextRef, Usage
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89_000, tzinfo=UTC)
 QUOTE = "Mount Everest was first climbed in 1963."

@@ -25,14 +25,13 @@ from contracts.v1 import (
     InvestigationStarted,
     OnceEvent,
 )
+from contracts.v1.pages import CanonicalPage, Observation
 from contracts.v1.parts import (
     BlobRef,
-    CanonicalPage,
     CheckedSource,
     ClaimPayload,
     InvestigationInput,
     ModelName,
-    Observation,
     Source,
     SourceStatus,
     TextRef,

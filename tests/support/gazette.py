@@ -7,7 +7,8 @@ from typing import Final, Literal
 
 from contracts.rpc.observation import MetadataWithHtml, ObservedWithId, ObservedWithText
 from contracts.rpc.values import Title
-from contracts.v1.parts import Author, Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import Author, PostRef
 from platforms import stored
 from platforms.base import (
     CanonicalAnswer,

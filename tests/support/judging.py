@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
 from contracts.v1 import ClaimProposed, ClaimValidationStarted, Event, OnceEvent
-from contracts.v1.parts import GatePolicy
+from contracts.v1.gates import GatePolicy
 from kit.errors import Reject, Retry, Superseded
 from kit.models.base import Model, ModelError
 from kit.publisher import PublishConflict

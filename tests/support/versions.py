@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from contracts.v1 import VersionRegistered, VersionSeen, VersionVerified
-from contracts.v1.parts import ImageOccurrence, PostRef, Provenance, Sighting
+from contracts.v1.pages import Sighting
+from contracts.v1.parts import ImageOccurrence, PostRef, Provenance
 from contracts.v1.version import VersionEvent
 from platforms.identity import content_hash
 from tests.support.factories import POST, POST_ID, TEXT, URL, VERSION_ID, text_ref

@@ -26,7 +26,8 @@ from contracts.rpc.observation import (
 from contracts.rpc.values import URL_CHARACTERS, is_storable_picture
 from contracts.v1.ids import post_id
 from contracts.v1.observation import ObservationReceived, ObservationUnverifiable
-from contracts.v1.parts import ImageOccurrence, Observation
+from contracts.v1.pages import Observation
+from contracts.v1.parts import ImageOccurrence
 from contracts.v1.version import VersionEvent
 from kit.addresses import ip_range_prefix
 from kit.cache import Cache

@@ -25,9 +25,9 @@ from contracts.v1.job import AuditPrices
 from contracts.v1.llm_stage import StageName
 from contracts.v1.run import StageModel
 from kit.cache import Cache
+from kit.model_settings import LlmSettings
 from kit.models.stages import PROVIDERS, StoredStage, find_provider, resolve
 from kit.models.stages import Stage as Number
-from kit.settings import LlmSettings
 from services.gateway.jobs.ports import JobLog
 from services.gateway.ports import Unavailable
 

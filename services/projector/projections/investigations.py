@@ -21,8 +21,9 @@ from contracts.v1 import (
     InvestigationRetryScheduled,
     InvestigationStarted,
 )
+from contracts.v1.gates import GatePolicy
 from contracts.v1.ids import investigation_id
-from contracts.v1.parts import GatePolicy, ModelName, Origin
+from contracts.v1.parts import ModelName, Origin
 from contracts.v1.variant import variant_sha256
 from services.projector.facts.fact import Fact
 from services.projector.projections import accuracy, attempts, prompts

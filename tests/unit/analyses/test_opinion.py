@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analyses.gates import MEANINGS, REASONS
 from analyses.language_groups import OTHER, find_group
 from analyses.opinion import GATE, PROMPT, STEP, Weighed, judge_opinion, read, weigh, write_parts
-from contracts.v1.parts import OpinionPolicy, Threshold
+from contracts.v1.gates import OpinionPolicy, Threshold
 
 POLICY = OpinionPolicy(family="llama", thresholds=(Threshold(group="en", probability=0.9),))
 RELEASED = {"second-opinion-1": "d2b9b04116901d73a1f451336316f03733b0f01f04fa45a3dd647393421d90b3"}

@@ -10,7 +10,8 @@ from analyses.evidence import CitedText, Evidence
 from analyses.gates import RULES
 from analyses.snippets import page_text
 from contracts.v1 import ClaimHeld, ClaimRejected
-from contracts.v1.parts import GatePolicy, Source
+from contracts.v1.gates import GatePolicy
+from contracts.v1.parts import Source
 from kit.sources import Page
 from services.commands.investigation.comparison import Comparison
 from services.commands.investigation.replay import replay

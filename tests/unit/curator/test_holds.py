@@ -9,7 +9,7 @@ import pytest
 
 from accuracy.breaker import Effect
 from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, ClaimRejected
-from contracts.v1.parts import GateResult
+from contracts.v1.gates import GateResult
 from kit.errors import Retry
 from kit.publisher import PublishConflict
 from lifecycle.display import CHECK, LONGEST, REASONS, DisplayRules

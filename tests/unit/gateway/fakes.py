@@ -23,10 +23,11 @@ from contracts.rpc.status import VersionKey
 from contracts.v1 import Event, InvestigationRequested, OnceEvent, VersionRegistered
 from contracts.v1.ids import post_id, version_id
 from contracts.v1.observation import ObservationEvent
-from contracts.v1.parts import ClaimPayload, Observation, PublishedClaim, Sighting, Source, TextRef
+from contracts.v1.pages import Observation, Sighting
+from contracts.v1.parts import ClaimPayload, PublishedClaim, Source, TextRef
 from kit.database import Database
+from kit.model_settings import LlmSettings
 from kit.receipts import ReceiptKey
-from kit.settings import LlmSettings
 from kit.vault import MasterKey
 from services.gateway.assembly import Dependencies, assemble
 from services.gateway.domain import Account, InstanceKey

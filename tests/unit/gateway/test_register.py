@@ -9,7 +9,8 @@ import pytest
 
 from contracts.rpc.values import URL_CHARACTERS
 from contracts.v1 import Event, ObservationReceived, ObservationUnverifiable, VersionSeen
-from contracts.v1.parts import Observation, PostRef, Sighting
+from contracts.v1.pages import Observation, Sighting
+from contracts.v1.parts import PostRef
 from kit.addresses import ip_range_prefix
 from services.gateway.domain import derive_ip_range_key
 from tests.unit.gateway.fakes import (

@@ -20,7 +20,8 @@ from contracts.v1 import (
     VersionVerified,
 )
 from contracts.v1.ids import post_id, version_id
-from contracts.v1.parts import Author, CanonicalPage, ImageOccurrence, Observation, PostRef
+from contracts.v1.pages import CanonicalPage, Observation
+from contracts.v1.parts import Author, ImageOccurrence, PostRef
 from contracts.v1.version import VersionEvent
 from kit.errors import Reject
 from platforms import get_platform

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kit.model_settings import OpenAISettings
 from kit.models.choice import choose
-from kit.settings import Infrastructure, OpenAISettings, SettingsError, load
+from kit.settings import Infrastructure, SettingsError, load
 from services.selector.settings import SelectorSettings
 
 

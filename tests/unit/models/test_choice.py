@@ -9,13 +9,14 @@ import pytest
 from pydantic import SecretStr
 
 from contracts.v1.parts import ModelName
+from kit.model_settings import ModelSettings, OpenAISettings
 from kit.models.base import Finished, KeyAccepted, KeyRefused, Model, ModelError, ask
 from kit.models.by_step import ModelsByStep
 from kit.models.choice import REVIEW_STEP, choose
 from kit.models.demo import DemoModel
 from kit.models.failover import Failover
 from kit.models.prices import LISTED, price_of
-from kit.settings import Infrastructure, ModelSettings, OpenAISettings, SettingsError, load
+from kit.settings import Infrastructure, SettingsError, load
 from tests.support.demo_runs import brief
 from tests.support.fakes import Run, ScriptedModel, transient, verdict
 from tests.support.providers import REVIEW

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1.run import StageModel
+from kit.model_settings import LlmSettings
 from kit.models.failover import Failover
 from kit.models.prices import price_of
 from kit.models.provider import ProviderDeps
 from kit.models.stages import PROVIDERS, Stage, StageModels, StoredStage, resolve
-from kit.settings import LlmSettings, SettingsError, load
+from kit.settings import SettingsError, load
 
 STAGES: tuple[Stage, ...] = (1, 2, 3)
 DEPS = ProviderDeps(price=partial(price_of, own={}))

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import JsonValue
 
-from contracts.v1.parts import Observation, PostRef
+from contracts.v1.pages import Observation
+from contracts.v1.parts import PostRef
 
 
 class Sample(NamedTuple):

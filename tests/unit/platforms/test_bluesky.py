@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.v1.parts import Observation
+from contracts.v1.pages import Observation
 from platforms import get_platform
 from platforms.atproto.cbor import Cid, Value, decode, encode
 from platforms.atproto.did import parse_document

@@ -45,6 +45,7 @@ from contracts.v1 import (
 )
 from contracts.v1 import ids as derived
 from contracts.v1.finding import FindingState
+from contracts.v1.pages import Observation, Sighting
 from contracts.v1.parts import (
     Author,
     BlobRef,
@@ -53,14 +54,12 @@ from contracts.v1.parts import (
     ImageOccurrence,
     InvestigationInput,
     ModelName,
-    Observation,
     Origin,
     Picture,
     PostRef,
     Prompt,
     Provenance,
     PublishedClaim,
-    Sighting,
     Source,
     SourceStatus,
     TextRef,

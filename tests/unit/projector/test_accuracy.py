@@ -7,8 +7,8 @@ from uuid import UUID
 
 from contracts.v1 import BreakerChanged, ControlCommitted, ControlOpened, Event, InvestigationRequested, VariantChanged
 from contracts.v1.control import OpenedControl, commit_to
+from contracts.v1.gates import GatePolicy
 from contracts.v1.ids import investigation_id
-from contracts.v1.parts import GatePolicy
 from contracts.v1.variant import VariantParts
 from services.projector.facts.fact import Fact
 from services.projector.projections.errata import fold

@@ -8,7 +8,8 @@ from analyses.evidence import CitedText, Evidence
 from analyses.gates import GATES, REASONS, RULES
 from analyses.snippets import page_text
 from contracts.v1 import ClaimApproved, ClaimHeld, ClaimProposed, ClaimRejected
-from contracts.v1.parts import BlobRef, GatePolicy, Source
+from contracts.v1.gates import GatePolicy
+from contracts.v1.parts import BlobRef, Source
 from kit.sources import Page
 from services.validator.sources import compare_with_page
 from tests.support.factories import NOW, QUOTE, payload, proposed, requested, started

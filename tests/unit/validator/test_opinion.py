@@ -14,9 +14,11 @@ from analyses.gates import GATES, REASONS, RULES
 from analyses.language_groups import find_group
 from analyses.opinion import PROMPT, STEP, Weighed, write_parts
 from contracts.v1 import ClaimApproved, ClaimRejected, ClaimValidationRetryScheduled
-from contracts.v1.parts import GatePolicy, ModelName, OpinionPolicy, Threshold, Usage
+from contracts.v1.gates import GatePolicy, OpinionPolicy, Threshold
+from contracts.v1.parts import ModelName, Usage
+from kit.model_settings import ModelSettings
 from kit.models.base import Brief, Finished, KeyAccepted, KeyStatus, ModelError
-from kit.settings import ModelSettings, SettingsError
+from kit.settings import SettingsError
 from services.validator.calibration import read_thresholds
 from services.validator.settings import OpinionSettings
 from tests.support.factories import QUOTE, TEXT, requested, started

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.v1.parts import CanonicalPage, PostRef, TextRef
+from contracts.v1.pages import CanonicalPage
+from contracts.v1.parts import PostRef, TextRef
 from platforms.base import REFUSALS
 from services.verifier.domain import (
     Budget,

@@ -8,7 +8,8 @@ from uuid import uuid4
 import pytest
 
 from contracts.v1 import CanonicalFetched, CanonicalUnavailable, ObservationReceived
-from contracts.v1.parts import CanonicalPage, Observation, PostRef, TextRef
+from contracts.v1.pages import CanonicalPage, Observation
+from contracts.v1.parts import PostRef, TextRef
 from kit.errors import Reject, Retry
 from services.verifier.domain import Overloaded, Unavailable
 from services.verifier.handlers import Verifier

@@ -9,7 +9,8 @@ from typing import Any
 
 from analyses.gates import RULES, Case, CitedPage, judge
 from analyses.snippets import page_text
-from contracts.v1.parts import ClaimPayload, GateName, GatePolicy, Source
+from contracts.v1.gates import GateName, GatePolicy
+from contracts.v1.parts import ClaimPayload, Source
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SENTENCE = "The Eiffel Tower is 200 metres tall."

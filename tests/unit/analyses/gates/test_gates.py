@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from analyses.gates import GATES, REASONS, RULES, Case, judge
 from analyses.opinion import GATE as OPINION
-from contracts.v1.parts import GateName, GatePolicy
+from contracts.v1.gates import GateName, GatePolicy
 from tests.unit.analyses.gates.cases import (
     FIRST,
     NOW,
