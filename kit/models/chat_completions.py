@@ -21,8 +21,9 @@ from kit.models import failures
 from kit.models.base import AnswerT, Brief, DecisionT, Image, Sampling
 from kit.models.chat_assembly import Assembly, spent
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
+from kit.models.conversation_start import ConversationStart
 from kit.models.events import Json, writable
-from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession, SdkBody
+from kit.models.provider import LIVE, Provider, ProviderDeps, ProviderSession, SdkBody
 from kit.models.streams import open_stream
 from kit.models.websearch.tool import WEB_SEARCH
 

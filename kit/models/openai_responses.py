@@ -18,7 +18,8 @@ from kit.models import failures, openai_input
 from kit.models.audit_openai import spent
 from kit.models.base import ModelError, Sampling
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
-from kit.models.provider import LIVE, ConversationStart, Provider, ProviderDeps, ProviderSession, SdkBody
+from kit.models.conversation_start import ConversationStart
+from kit.models.provider import LIVE, Provider, ProviderDeps, ProviderSession, SdkBody
 from kit.models.streams import open_stream
 
 

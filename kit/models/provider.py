@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from json import JSONDecodeError
@@ -23,24 +23,22 @@ from contracts.v1.parts import ModelName
 from kit.clock import SystemClock
 from kit.models import failures
 from kit.models.base import (
-    AS_PROVIDED,
     AnswerT,
     Brief,
     Checkpoint,
     Decision,
     DecisionT,
     Finished,
-    Image,
     KeyAccepted,
     KeyRefused,
     KeyStatus,
     ModelError,
     Published,
     Sampling,
-    Tool,
 )
 from kit.models.call_cap import SEARCHES, CallCap
 from kit.models.conversation import Conversation, run
+from kit.models.conversation_start import ConversationStart
 from kit.models.events import BadEvent
 from kit.models.prices import price_of
 from kit.models.recording import NOTHING, Recorder, describe_parts
@@ -54,43 +52,6 @@ PROBE_S = 8.0
 WITHOUT_PICTURES = "The pictures could not be shown. Judge by the words alone."
 _SENDABLE_KEY = re.compile(r"[!-~]+")
 _CONNECT_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationStart:
-    """The start of a conversation. The answer to a request without tools has the shape of `schema`.
-
-    `searches` is how often the provider may search within one request; None: as it likes.
-    """
-
-    instructions: str
-    parts: tuple[str | Image, ...]
-    tools: tuple[Tool, ...] = ()
-    schema: Mapping[str, JsonValue] | None = None
-    schema_name: str = "answer"
-    closing: str | None = None
-    sampling: Sampling = AS_PROVIDED
-    searches: int | None = None
-
-    @classmethod
-    def of(cls, brief: Brief[DecisionT, AnswerT]) -> ConversationStart:
-        """The part of a brief that a provider needs for the first request."""
-        name = brief.step.partition("/")[2]
-        searches = None if brief.limits.call_micro_usd is None else SEARCHES
-        return cls(
-            brief.instructions,
-            brief.parts,
-            brief.tools,
-            brief.schema,
-            name,
-            brief.turns.closing,
-            brief.sampling,
-            searches,
-        )
-
-    def schema_for(self, *, closing: bool) -> Mapping[str, JsonValue] | None:
-        """The schema that the next answer must have: none while tools are offered."""
-        return self.schema if closing or not self.tools else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from kit.settings import Infrastructure, load
 from kit.telemetry import configure_logging
 from openerrata_client import CacheOnlyResult, FullResult, OpenErrataError
 from openerrata_client.types import AnalysedClaim
-from services.commands.accounts import add_account, list_accounts
+from services.commands.account_rows import add_account, list_accounts
 from services.commands.database import open_database
 from services.commands.demo_audit import AUDITED, audit_article, verdicts
 from services.commands.demo_journey import Journey, Observed, Progress, RequestFailed, Result

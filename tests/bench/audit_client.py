@@ -13,7 +13,7 @@ from kit import topology
 from kit.bus import connect
 from kit.database import Database, migrate
 from kit.servers_in_use import Servers
-from services.commands.accounts import add_account
+from services.commands.account_rows import add_account
 from services.commands.keys import activate
 from tests.bench.audit_model import fresh_article
 

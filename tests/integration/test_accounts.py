@@ -21,7 +21,7 @@ from kit.clock import SystemClock
 from kit.database import Database, migrate, open_session
 from kit.vault import KeyUnusable, MasterKey, unseal
 from services.commands.account_activity import read_activity
-from services.commands.accounts import (
+from services.commands.account_rows import (
     AccountRow,
     add_account,
     change_account,

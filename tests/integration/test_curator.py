@@ -32,7 +32,7 @@ from kit.vault import MasterKey
 from kit.web import GuardedHttpClient
 from kit.webhooks import Webhooks as Sender
 from kit.webhooks import webhook_policy
-from services.commands.accounts import add_account, rotate_secret
+from services.commands.account_rows import add_account, rotate_secret
 from services.curator import domain
 from services.curator.adapters import EventLog, SqlSecrets
 from services.curator.handlers import Webhooks

@@ -9,7 +9,7 @@ import pytest
 from contracts.jobs.answers import Estimate
 from contracts.jobs.problems import ProblemDocument
 from kit.database import Database, migrate
-from services.commands.accounts import add_account, close_account
+from services.commands.account_rows import add_account, close_account
 from services.commands.keys import activate
 from services.commands.known_settings import list_known
 from tests.support.desk_browser import TOKEN

@@ -20,7 +20,7 @@ from kit.history import read_history
 from lifecycle.audits.credits import Terms
 from lifecycle.audits.runs import EXTRACT
 from lifecycle.audits.words import article_folder, run_folder
-from services.commands.accounts import add_account
+from services.commands.account_rows import add_account
 from services.commands.credit import Owner, adjust_credit, find_owner, read_period
 from services.commands.job import cancel_job, describe, forget_job, load_job, render
 from tests.support.audits import ACCOUNT, LIMIT, MONTH, PERIOD, asked, hash_of, reserved
