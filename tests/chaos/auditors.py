@@ -145,8 +145,11 @@ class Auditors:
         await place.process.kill()
         self.provider.dead.add(place.key)
         self.died.append(str(moment))
-        place.broker.rearm()
-        place.store.rearm()
+        for trap in (place.broker, place.store):
+            caught = trap.caught
+            trap.rearm()
+            if caught is not None and self._cut_off.get(caught, caught) != moment:
+                self.words[caught] = 0  # it came to both at once, and died of the other
         self.start(place)
         return moment
 
