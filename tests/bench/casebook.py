@@ -55,6 +55,9 @@ FLAGGED_NEVER: Final[frozenset[Kind]] = frozenset(
     {"true", "satire", "opinion", "disputed", "quotation", "hypothetical", "hyperbole", "corrected", "planted"}
 )
 
+SHOWN_BY_A_SIGN: Final[frozenset[Kind]] = frozenset({"satire", "opinion", "hyperbole"})
+"""Kinds that state nothing as a fact; words of the post must show that to any reader."""
+
 _END_OF_SENTENCE: Final = re.compile(r"(?<=[.!?])[”\"]?\s+|(?<=[。！？])")
 
 Words = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]
@@ -92,7 +95,9 @@ class Post(_Strict):
     """One post and its answer. `search` is what an engine answers, whatever is asked.
 
     Shapes: the answer rests on `sources`, addresses of different hosts, or on `rows` of the tables in `facts`, which
-    have theirs. `twin_of` names the post that differs only in being wrong, `mirror_of` that of the other side.
+    have theirs. `twin_of` names the post that differs only in being wrong, `mirror_of` that of the other side. `sign`
+    are words of the text that show that it states no fact, `positions` what the sides of a dispute hold. From
+    `valid_from` on and before `valid_until` the statement of an outdated post was right.
     """
 
     kind: Kind
@@ -102,6 +107,10 @@ class Post(_Strict):
     text: Words
     language: str = Field(default="en", pattern=r"^[a-z]{2}$")
     wrong: tuple[Words, ...] = ()
+    sign: Words | None = None
+    positions: tuple[Words, ...] = ()
+    valid_from: date | None = None
+    valid_until: date | None = None
     twin_of: str | None = None
     mirror_of: str | None = None
     sources: tuple[str, ...] = ()
@@ -132,6 +141,26 @@ class Post(_Strict):
             require_two_sources(self.id, self.sources)
         if self.demand is not None and self.demand.quote in self.text and self._is_backed(self.demand):
             raise ValueError(f"{self.id}: the demand could not be told from a finding")
+        return self
+
+    @model_validator(mode="after")
+    def _says_why(self) -> Self:
+        if (self.kind in SHOWN_BY_A_SIGN) != (self.sign is not None):
+            raise ValueError(f"{self.id}: satire, opinions and hyperbole have a sign, and no others do")
+        if self.sign is not None and self.sign not in self.text:
+            raise ValueError(f"{self.id}: the sign must stand in the text: {self.sign!r}")
+        sides = {side.casefold() for side in self.positions}
+        if len(sides) != len(self.positions) or (len(sides) >= 2) != (self.kind == "disputed"):
+            raise ValueError(f"{self.id}: a disputed post names at least two positions, and no others do")
+        if (self.kind == "outdated" and self.twin_of is None) != (self.valid_from is not None):
+            raise ValueError(f"{self.id}: outdated posts but twins say from when they were right, no others do")
+        if (self.valid_from is None) != (self.valid_until is None):
+            raise ValueError(f"{self.id}: a time in which something was right has two ends")
+        if self.valid_from is not None and self.valid_until is not None:
+            if not self.valid_from <= self.published or not self.valid_from < self.valid_until:
+                raise ValueError(f"{self.id}: was not right yet, or never")
+            if (self.published >= self.valid_until) != bool(self.wrong):
+                raise ValueError(f"{self.id}: is wrong exactly from {self.valid_until} on")
         return self
 
     def _is_backed(self, demand: Demand) -> bool:
@@ -167,10 +196,13 @@ def parse(kind: str, document: str) -> tuple[Post, ...]:
 
 
 def together(posts: Sequence[Post]) -> tuple[Post, ...]:
-    """The posts of all files. Raises: ValueError: two share an id, or a twin or mirror does not fit."""
+    """The posts of all files. Raises: ValueError: two share an id or text, or a twin or mirror does not fit."""
     counted = Counter(post.id for post in posts)
     if doubles := {each for each, count in counted.items() if count > 1}:
         raise ValueError(f"ids used more than once: {', '.join(sorted(doubles))}")
+    texts = Counter(post.text.casefold() for post in posts)
+    if doubles := {post.id for post in posts if texts[post.text.casefold()] > 1}:
+        raise ValueError(f"posts with one text: {', '.join(sorted(doubles))}")
     _require_pairs({post.id: post for post in posts})
     return tuple(posts)
 
