@@ -51,7 +51,11 @@ text = "We counted. It is one."
 def test_what_only_people_can_write_is_not_left_to_a_handful() -> None:
     """TR-41: The posts with known answers are many, wrong ones have a twin, and a missing recording fails."""
     counted = Counter(post.kind for post in WRITTEN)
-    assert min(counted[kind] for kind in ("satire", "opinion", "hyperbole")) >= 23
+    for kind in ("satire", "opinion", "hyperbole"):
+        assert counted[kind] >= 150
+        spoken = Counter(post.language for post in WRITTEN if post.kind == kind)
+        assert len(spoken) >= 10
+        assert counted[kind] - spoken["en"] >= 20
     assert counted["disputed"] >= 18
     assert counted["outdated"] >= 55
     outdated = [post for post in WRITTEN if post.kind == "outdated"]
