@@ -56,7 +56,9 @@ def test_what_only_people_can_write_is_not_left_to_a_handful() -> None:
         spoken = Counter(post.language for post in WRITTEN if post.kind == kind)
         assert len(spoken) >= 10
         assert counted[kind] - spoken["en"] >= 20
-    assert counted["disputed"] >= 18
+    assert counted["disputed"] >= 150
+    disputes = {frozenset(post.positions) for post in WRITTEN if post.kind == "disputed"}
+    assert len(disputes) >= 100, "two posts may take the two sides of one dispute, not more"
     assert counted["outdated"] >= 55
     outdated = [post for post in WRITTEN if post.kind == "outdated"]
     assert sum(bool(post.wrong) for post in outdated) >= 19
