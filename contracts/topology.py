@@ -25,6 +25,7 @@ from contracts.v1 import (
     Event,
     FindingChanged,
     FlagRaised,
+    FlagResolved,
     InvestigationCompleted,
     InvestigationDrafted,
     InvestigationFailed,
@@ -262,6 +263,7 @@ AUDITOR_JOB_RESOLVED: Final = Consumer("auditor", JobResolved, slots=2, attempts
 CURATOR_JOB_ENDED: Final = Consumer("curator", JobEnded, slots=8, attempts=7, max_ack_pending=10_000)
 """Most of its messages wait, for hours, for the next try to send a webhook."""
 CURATOR_FLAG_RAISED: Final = Consumer("curator", FlagRaised, slots=1, attempts=12)
+CURATOR_FLAG_RESOLVED: Final = Consumer("curator", FlagResolved, slots=1, attempts=12)
 CURATOR_CLAIM_HELD: Final = Consumer("curator", ClaimHeld, slots=8, attempts=200, max_ack_pending=10_000)
 """Its messages wait until their hold is over, and are looked at each ten minutes while a breaker is open, for a day."""
 CONSUMERS: Final = (
@@ -277,6 +279,7 @@ CONSUMERS: Final = (
     AUDITOR_JOB_RESOLVED,
     CURATOR_JOB_ENDED,
     CURATOR_FLAG_RAISED,
+    CURATOR_FLAG_RESOLVED,
     CURATOR_CLAIM_HELD,
 )
 

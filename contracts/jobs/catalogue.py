@@ -224,13 +224,14 @@ class ResolveRequest(Document):
 
 
 class FlagLine(Document):
-    """An objection that waits. Words are null where they are no longer kept, or not about an entry."""
+    """An objection that waits. Words are null where they are not kept; `wording` is that of the entry or claim."""
 
     flag_id: UUID
     entity_type: str
     entity_id: UUID | None
     issue_type: str
     description: str | None
+    wording: str | None
     raised_at: Instant
 
 

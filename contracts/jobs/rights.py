@@ -42,12 +42,14 @@ class Withdrawal(Document):
 class AppliedWithdrawal(Document):
     """A withdrawal that took quotes away, from so many analyses.
 
-    `url_sha256`: of the page's address, by which those who know it recognise it.
+    Of a page it has `url_sha256`, of its address, by which those who know it recognise it; of a claim `claim_hash`, and
+    `recorded_at` is when a moderator agreed.
     """
 
     withdrawal_id: UUID
     recorded_at: Instant
-    url_sha256: Sha256
+    url_sha256: Sha256 | None
+    claim_hash: ClaimHash | None
     analyses: Count
 
 

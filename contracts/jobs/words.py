@@ -68,6 +68,10 @@ class FlagWords(Value):
     reason: str
     contact: str
 
+    def write(self) -> str:
+        """As moderators read it."""
+        return f"{self.reason}\n\nAbout: {self.url or self.claim_hash}\nContact: {self.contact}"
+
 
 class EntryWords(Value):
     """The words of an entry, in whole. `entry_id` makes the bytes differ between entries."""

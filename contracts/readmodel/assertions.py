@@ -40,6 +40,7 @@ assertion: Final = Table(
     one_of("volatility", VOLATILITY),
     CheckConstraint("(canonical IS NULL) = (kept_until IS NULL)", name="words"),
     Index(None, "published_key"),
+    Index(None, "canonical_sha256"),
     Index(None, "kept_until"),
     comment="A claim as such. `canonical` are its normalised words while they are kept; `requests` counts the analyses "
     "that were requested, `requested_at` and `sequence` are of the newest request",

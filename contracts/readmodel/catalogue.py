@@ -109,6 +109,7 @@ flag: Final = Table(
     uuid("entity_id", null=True),
     text("issue_type"),
     uuid("account_id", null=True),
+    text("claim_sha256", null=True),
     text("description", null=True),
     timestamp("kept_until", null=True),
     text("status"),
@@ -126,5 +127,5 @@ flag: Final = Table(
     Index(None, "entity_id"),
     Index(None, "kept_until"),
     Index(None, "note_until"),
-    comment="An objection and what was decided. The words of one that is not about an entry are in no table",
+    comment="An objection and what was decided; the words of people while they are kept",
 )

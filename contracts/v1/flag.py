@@ -11,9 +11,10 @@ from contracts.v1.parts import EphemeralRef, Sha256
 
 
 class FlagRaised(OnceEvent):
-    """Somebody objects to an entity; of type RIGHTS, that quotes from an address are used.
+    """Somebody objects to an entity; of type RIGHTS, to quotes from an address or to the analyses of a claim.
 
-    Shapes: `description` holds the reason and contact. `url_sha256` is of the address whose quotes are withdrawn.
+    Shapes: `description` holds the reason and contact. `url_sha256` is of the address whose quotes are withdrawn,
+    `claim_sha256` of the canonical text of a claim, whose analyses are withdrawn once a moderator agrees.
     `range_key` is the hash of the network that a request without an account came from.
     """
 
@@ -25,6 +26,7 @@ class FlagRaised(OnceEvent):
     issue_type: Code
     description: EphemeralRef
     url_sha256: Sha256 | None = None
+    claim_sha256: Sha256 | None = None
     account_id: UUID | None = None
     range_key: Sha256 | None = None
 

@@ -14,11 +14,11 @@ from sqlalchemy import text
 
 from contracts.topology import ERRATA, JOBS
 from contracts.v1 import (
-    AssertionAnalysed,
     ClaimApproved,
     ClaimHeld,
     ClaimHoldEnded,
     Event,
+    FlagRaised,
     JobEnded,
     JobRequested,
     decode,
@@ -26,7 +26,7 @@ from contracts.v1 import (
 from kit.bus import Bus
 from kit.clock import Clock
 from kit.database import Database
-from kit.history import read_latest
+from kit.history import read_latest, read_latest_from_leader
 from kit.pages import find_first_since, read_last_sequence, read_page
 from kit.publisher import PublishConflict
 from kit.vault import KeyUnusable, MasterKey, unseal
@@ -121,16 +121,20 @@ class EventLog:
             return False
         return True
 
-    async def citing(self, url_sha256: str, since: datetime) -> AsyncIterator[AssertionAnalysed]:
-        """The analyses since a moment that cite an address, by its hash."""
+    async def find_flag(self, flag_id: UUID) -> FlagRaised | None:
+        """An objection; None: it was erased."""
+        found = await read_latest_from_leader(self._bus, f"{FlagRaised.SUBJECT}.{flag_id}", stream=JOBS)
+        return next((fact.event for fact in found if isinstance(fact.event, FlagRaised)), None)
+
+    async def read(self, kinds: Sequence[type[Event]], since: datetime) -> AsyncIterator[Event]:
+        """All facts of these kinds since a moment."""
+        subjects = [f"{kind.SUBJECT}.*" for kind in kinds]
         first = await find_first_since(self._bus, JOBS.name, since)
         after, more = (first or 1) - 1, first is not None
         while more:
-            page = await read_page(self._bus, JOBS.name, (f"{AssertionAnalysed.SUBJECT}.*",), after=after, limit=PAGE)
+            page = await read_page(self._bus, JOBS.name, subjects, after=after, limit=PAGE)
             for message in page.messages:
-                event = decode(message.subject, message.data).event
-                if isinstance(event, AssertionAnalysed) and url_sha256 in {each.url_sha256 for each in event.citations}:
-                    yield event
+                yield decode(message.subject, message.data).event
             after, more = page.messages[-1].sequence if page.messages else after, page.more
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from contracts.topology import (
     CURATOR_CLAIM_HELD,
     CURATOR_FLAG_RAISED,
+    CURATOR_FLAG_RESOLVED,
     CURATOR_JOB_ENDED,
     CURATOR_OVERDUE,
     CURATOR_OVERDUE_MARK,
@@ -79,6 +80,7 @@ async def build(host: Host) -> None:
     host.delivery.subscribe(CURATOR_JOB_ENDED, webhooks.on_job_ended, slots=settings.webhook_slots)
     withdrawals = Withdrawals(log, texts, host.clock)
     host.delivery.subscribe(CURATOR_FLAG_RAISED, withdrawals.on_flag_raised, slots=CURATOR_FLAG_RAISED.slots)
+    host.delivery.subscribe(CURATOR_FLAG_RESOLVED, withdrawals.on_flag_resolved, slots=CURATOR_FLAG_RESOLVED.slots)
     watched = SqlWatchRecord(host.bus, database)
     effects = Effects(watched, SqlVolumes(database), host.clock, announces=settings.variants == "on")
     reader = Reader()

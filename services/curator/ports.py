@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Literal, Protocol
 from uuid import UUID
 
-from contracts.v1 import AssertionAnalysed, ClaimApproved, ClaimHeld, ClaimHoldEnded, Event
+from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, Event, FlagRaised
 from contracts.v1.parts import EphemeralRef
 from lifecycle.display import Fresh
 from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview
@@ -95,11 +95,15 @@ class Texts(Protocol):
         ...
 
 
-class CitationLog(Protocol):
+class AssertionLog(Protocol):
     """The stream `JOBS`. Raises: Outage: it could not be read now."""
 
-    def citing(self, url_sha256: str, since: datetime) -> AsyncIterator[AssertionAnalysed]:
-        """The analyses since a moment that cite an address, by its hash."""
+    async def find_flag(self, flag_id: UUID) -> FlagRaised | None:
+        """An objection; None: it was erased."""
+        ...
+
+    def read(self, kinds: Sequence[type[Event]], since: datetime) -> AsyncIterator[Event]:
+        """All facts of these kinds since a moment."""
         ...
 
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
+from uuid import UUID
 
 import pytest
 
 from contracts.topology import CONSUMERS
 from contracts.v1 import (
     EVENTS,
-    AssertionAnalysed,
     AssertionAnalysisRequested,
     ClaimHeld,
     ClaimProposed,
     ClaimValidationStarted,
     Event,
     FlagRaised,
+    FlagResolved,
     InvestigationRequested,
     InvestigationStarted,
     JobEnded,
@@ -45,7 +47,7 @@ from tests.support.analysing import CONFIDENT
 from tests.support.analysing import World as AnalystWorld
 from tests.support.assessing import EndWorld
 from tests.support.auditing import World
-from tests.support.audits import asked
+from tests.support.audits import asked, hash_of
 from tests.support.concluding_jobs import Texts
 from tests.support.curating import HeldWorld, Receiver
 from tests.support.factories import NOW, page, requested, snapshot, started, text_ref
@@ -59,9 +61,9 @@ from tests.support.fakes import (
     handled,
     investigator_over,
 )
-from tests.support.job_api import analysed, assertion, run
 from tests.support.judging import InMemory, Judge
 from tests.support.logged import logged
+from tests.support.objections import cites, objection, requests
 
 ARTICLE: Final = "Mount Everest stands on the border of Nepal and China. It is high."
 
@@ -144,7 +146,13 @@ def curator(event: Event) -> Handler:
 
 def withdrawing(event: Event) -> Handler:
     assert isinstance(event, FlagRaised)
-    return Withdrawals(Citing(), Texts(), StillClock(NOW)).on_flag_raised
+    return Withdrawals(Objections(event), Texts(), StillClock(NOW)).on_flag_raised
+
+
+def deciding(event: Event) -> Handler:
+    assert isinstance(event, FlagResolved)
+    flag = objection(1, claim="canonical").model_copy(update={"flag_id": event.flag_id})
+    return Withdrawals(Objections(flag), Texts(), StillClock(NOW)).on_flag_resolved
 
 
 def holding(event: Event) -> Handler:
@@ -154,11 +162,20 @@ def holding(event: Event) -> Handler:
     return world.curator().on_claim_held
 
 
-class Citing:
-    """A log with one analysis that cites every address."""
+@dataclass(frozen=True)
+class Objections:
+    """A log with an objection, and one analysis that it is about."""
 
-    async def citing(self, url_sha256: str, since: datetime) -> AsyncIterator[AssertionAnalysed]:
-        yield analysed(assertion(1), run(1))
+    flag: FlagRaised
+
+    async def find_flag(self, flag_id: UUID) -> FlagRaised | None:
+        return self.flag
+
+    async def read(self, kinds: Sequence[type[Event]], since: datetime) -> AsyncIterator[Event]:
+        page = {"url_sha256": self.flag.url_sha256 or hash_of("page")}
+        analysis = cites(1, "page")
+        yield requests(1)
+        yield analysis.model_copy(update={"citations": (analysis.citations[0].model_copy(update=page),)})
 
 
 HANDLERS: Final[dict[str, Callable[[Any], Handler]]] = {
@@ -174,6 +191,7 @@ HANDLERS: Final[dict[str, Callable[[Any], Handler]]] = {
     "auditor-job-resolved": assessor,
     "curator-job-ended": curator,
     "curator-flag-raised": withdrawing,
+    "curator-flag-resolved": deciding,
     "curator-claim-held": holding,
 }
 FED = [
@@ -193,6 +211,8 @@ WITHOUT_FACTS = {"curator-job-ended"}
 """What follows from these events is no fact."""
 LEFT_TO_ANOTHER = {
     "curator-flag-raised-minimal",  # to a moderator
+    "curator-flag-raised-claim",
+    "curator-flag-resolved-minimal",  # dismissed
     "investigator-investigation-requested-full",
     "investigator-investigation-requested-readers-minimal",
 }

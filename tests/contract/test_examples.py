@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from contracts.v1 import EVENTS, CreditPosted, Event, JobEnded, JobExtracted, decode, encode, envelope_type
+from contracts.v1 import EVENTS, CreditPosted, Event, FlagRaised, JobEnded, JobExtracted, decode, encode, envelope_type
 from tests.contract.schemas import EXAMPLES, examples, name_of, relied_on
 
 NAMED = [
@@ -22,6 +22,7 @@ NAMED = [
 EXCLUDED: dict[type[Event], frozenset[str]] = {
     CreditPosted: frozenset({"adjustment_id"}),  # it has `job_id`
     JobExtracted: frozenset({"memo_of"}),  # it has `end`
+    FlagRaised: frozenset({"claim_sha256"}),  # it has `url_sha256`
     JobEnded: frozenset({"code"}),  # it has `result`
 }
 """Fields that the full example cannot have beside another one."""

@@ -9,7 +9,6 @@ from uuid import UUID
 
 import pytest
 
-from contracts.v1 import FlagRaised
 from contracts.v1.ids import entry_id
 from kit.database import Database
 from services.gateway.jobs.adapters import SqlCatalogue
@@ -18,7 +17,7 @@ from services.gateway.record.repository import PublicRecord
 from services.projector.store.store import Store
 from tests.integration.readmodel_tables import NoTexts, fill, owner, prepare, store_at
 from tests.support.servers import Prepare
-from tests.unit.projector.audit_histories import Instance, claim_id_of, one_job, write
+from tests.unit.projector.audit_histories import Instance, claim_id_of, objected, one_job, write
 from tests.unit.projector.histories import uid
 
 pytest_plugins = ["tests.support.servers"]
@@ -112,21 +111,19 @@ async def test_objections_wait_in_a_queue_until_they_are_decided_on(shelf: Shelf
         instance.publish(event := instance.flagged(SHIPS, uid(account)))
         instance.tape.add(event, at=instance.now)
         raised.append(event)
-    words = instance.tape.keep('{"reason": "Mine.", "contact": "me@example.org"}', instance.now)
-    instance.tape.add(
-        FlagRaised(flag_id=uid("of a claim"), entity_type="CLAIM", issue_type="RIGHTS", description=words),
-        at=instance.now + timedelta(seconds=5),
-    )
+    to_claim = objected(instance, "Ships sail.")
+    instance.tape.add(to_claim, at=instance.now + timedelta(seconds=5))
     instance.tape.add(instance.resolved_flag(raised[0]), at=instance.now)
     shelf.texts.texts.update(instance.tape.words)
     await fill(shelf.store, instance.tape.records[-4:])
     found = await shelf.reads.open_flags(None, 10)
-    assert [(row.id, row.issue_type, row.description) for row in found] == [
-        (raised[1].flag_id, "WRONG_SOURCE", "Not so."),
-        (uid("of a claim"), "RIGHTS", None),
+    said = f"Not mine.\n\nAbout: sha256:{to_claim.claim_sha256}\nContact: me@example.org"
+    assert [(row.id, row.issue_type, row.description, row.wording) for row in found] == [
+        (raised[1].flag_id, "WRONG_SOURCE", "Not so.", "Ships sail."),
+        (to_claim.flag_id, "RIGHTS", said, "ships sail."),
     ]
     after = (found[0].created_at, found[0].id)
-    assert [row.id for row in await shelf.reads.open_flags(after, 10)] == [uid("of a claim")]
+    assert [row.id for row in await shelf.reads.open_flags(after, 10)] == [to_claim.flag_id]
 
 
 @pytest.mark.requirement("FH-110")

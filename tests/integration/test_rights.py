@@ -1,16 +1,13 @@
-"""Quotes from an address are withdrawn from every analysis that has them, over a real broker."""
+"""Analyses with quotes from an address, or of a claim, are withdrawn, over a real broker."""
 
 from __future__ import annotations
 
-from hashlib import sha256
 from uuid import UUID, uuid4
 
 import pytest
 
-from contracts.topology import CURATOR_FLAG_RAISED, JOBS
-from contracts.v1 import AssertionAnalysed, AssertionInvalidated, FlagRaised
-from contracts.v1.assertion import Citation
-from contracts.v1.ids import publisher_id
+from contracts.topology import CURATOR_FLAG_RAISED, CURATOR_FLAG_RESOLVED, JOBS
+from contracts.v1 import AssertionInvalidated
 from contracts.v1.job import AuditOptions
 from kit.bus import Bus
 from kit.clock import SystemClock
@@ -21,45 +18,14 @@ from lifecycle.audits.cache import Asked, Miss, look, shape_of
 from services.auditor.adapters import EventLog as AuditorsLog
 from services.curator.adapters import EventLog
 from services.curator.rights import Withdrawals
-from tests.support.audits import words
 from tests.support.concluding_jobs import Texts
-from tests.support.job_api import analysed, assertion, run
+from tests.support.job_api import assertion, run
+from tests.support.objections import cites, decision, objection, requests
 from tests.support.system import until
 
 pytest_plugins = ["tests.support.delivering"]
 
 THEIRS, OTHER = "https://news.example/a", "https://other.example/b"
-
-
-def cites(number: int, *addresses: str) -> AssertionAnalysed:
-    """An analysis of a claim of its own."""
-    citations = tuple(
-        Citation(
-            publisher_id=publisher_id("news.example"),
-            domain="news.example",
-            url_sha256=hash_of(each),
-            scenario=1,
-            supports=True,
-            relevance=0.9,
-            outcome="FOUND",
-            family=1,
-        )
-        for each in addresses
-    )
-    now = SystemClock().now()
-    given = {"citations": citations, "body": words(f"body {number}"), "expires_at": now.replace(year=now.year + 1)}
-    return analysed(assertion(number), run(number)).model_copy(update=given)
-
-
-def hash_of(address: str) -> str:
-    return sha256(address.encode()).hexdigest()
-
-
-def flag(address: str | None, issue: str = "RIGHTS") -> FlagRaised:
-    url_sha256 = None if address is None else hash_of(address)
-    return FlagRaised(
-        flag_id=uuid4(), entity_type="SOURCE", issue_type=issue, description=words("why"), url_sha256=url_sha256
-    )
 
 
 @pytest.mark.requirement("FH-28")
@@ -84,33 +50,44 @@ async def invalidated(bus: Bus) -> set[UUID | None]:
 
 
 @pytest.mark.requirement("FH-28")
-async def test_every_analysis_that_quotes_the_address_is_withdrawn(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by", ["address", "claim"])
+async def test_every_analysis_that_is_objected_to_is_withdrawn(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
     """FH-28: Quotes are withdrawn at once when their owner asks."""
     monkeypatch.setattr("services.curator.adapters.PAGE", 2)
-    quoting = {1, 3, 4}
-    stored = {n: cites(n, *((OTHER, THEIRS) if n in quoting else (OTHER,))) for n in range(1, 7)}
-    for event in stored.values():
+    objected, consumer = {1, 3, 4}, CURATOR_FLAG_RAISED if by == "address" else CURATOR_FLAG_RESOLVED
+    stored = {n: cites(n, *((OTHER, THEIRS) if n in objected else (OTHER,))) for n in range(1, 7)}
+    for number, event in stored.items():
+        await bus.publish(requests(number, "theirs" if number in objected else "other"), correlation=uuid4())
         await bus.publish(event, correlation=uuid4())
-    for other in (flag(OTHER, "SPAM"), flag(None), flag("https://nowhere.example/")):
-        await bus.publish(other, correlation=uuid4())
-    await bus.publish(flag(THEIRS), correlation=uuid4())
+    flag = objection(1, THEIRS) if by == "address" else objection(1, claim="theirs")
+    others = objection(2, OTHER, issue="SPAM"), objection(3, "https://nowhere.example/"), objection(4, claim="other")
+    for each in (*others, flag):
+        await bus.publish(each, correlation=uuid4())
+    if by == "claim":
+        await bus.publish(decision(others[2], accepted=False), correlation=uuid4())
+        await bus.publish(decision(flag), correlation=uuid4())
     texts, log = Texts(), AuditorsLog(bus)
     withdrawals = Withdrawals(EventLog(bus), texts, SystemClock())
     delivery = Delivery(bus, Telemetry())
-    delivery.subscribe(CURATOR_FLAG_RAISED, withdrawals.on_flag_raised, slots=1)
+    if by == "address":
+        delivery.subscribe(CURATOR_FLAG_RAISED, withdrawals.on_flag_raised, slots=1)
+    else:
+        delivery.subscribe(CURATOR_FLAG_RESOLVED, withdrawals.on_flag_resolved, slots=1)
     await delivery.start()
 
     async def settled() -> bool:
-        info = await bus.jetstream.consumer_info(JOBS.name, CURATOR_FLAG_RAISED.name)
+        info = await bus.jetstream.consumer_info(JOBS.name, consumer.name)
         return bool(info.num_pending == info.num_ack_pending == 0)
 
     await until(settled, "all flags are handled")
-    assert await invalidated(bus) == {run(n) for n in quoting}
-    assert {each.sha256 for each in texts.texts} == {stored[n].body.sha256 for n in quoting}
+    assert await invalidated(bus) == {run(n) for n in objected}
+    assert {each.sha256 for each in texts.texts} == {stored[n].body.sha256 for n in objected}
     for number in stored:
         asked = Asked(
-            assertion(number), UUID(int=1), 0, shape_of(AuditOptions()), "TIMELESS", "CACHE_ONLY", may_buy=False
+            assertion(number), UUID(int=0xA), 0, shape_of(AuditOptions()), "TIMELESS", "CACHE_ONLY", may_buy=False
         )
         outcome = look(SystemClock().now(), asked, await log.cached(assertion(number)))
-        assert isinstance(outcome, Miss) == (number in quoting)
-        assert (await log.analysis(assertion(number), run(number)) is None) == (number in quoting)
+        assert isinstance(outcome, Miss) == (number in objected)
+        assert (await log.analysis(assertion(number), run(number)) is None) == (number in objected)

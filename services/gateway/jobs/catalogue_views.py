@@ -55,6 +55,7 @@ def view_flag(row: FlagRow) -> FlagLine:
         entity_id=row.entity_id,
         issue_type=row.issue_type,
         description=row.description,
+        wording=row.wording,
         raised_at=row.created_at,
     )
 

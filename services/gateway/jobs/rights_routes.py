@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from itertools import islice
 from typing import Final
@@ -16,9 +16,10 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from analyses.claims.extraction import HASH_PREFIX
 from contracts.jobs.rights import AppliedWithdrawal, AppliedWithdrawals, Withdrawal, WithdrawalRequest
 from contracts.jobs.words import FlagWords
-from contracts.v1 import AssertionInvalidated, FlagRaised
+from contracts.v1 import AssertionInvalidated, FlagRaised, FlagResolved
 from kit.addresses import ip_range_prefix
 from kit.cache import Cache
 from kit.clock import Clock
@@ -75,6 +76,7 @@ class RightsRoutes:
         require_json(request)
         wanted = parse(_REQUEST, body)
         now, url_sha256 = self._clock.now(), None if wanted.url is None else _hash_address(wanted.url)
+        claim_sha256 = None if wanted.claim_hash is None else wanted.claim_hash.removeprefix(HASH_PREFIX)
         words = FlagWords(url=wanted.url, claim_hash=wanted.claim_hash, reason=wanted.reason, contact=wanted.contact)
         flag = FlagRaised(
             flag_id=self._clock.new_id(),
@@ -82,6 +84,7 @@ class RightsRoutes:
             issue_type="RIGHTS",
             description=await self._words.put(words.model_dump_json(), now + KEPT),
             url_sha256=url_sha256,
+            claim_sha256=claim_sha256,
             range_key=derive_ip_range_key(network),
         )
         await self._log.publish(flag, correlation=exchange.correlation)
@@ -95,19 +98,30 @@ class RightsRoutes:
         return answer(await self._listed.get_or_make("", self._list), {"cache-control": "public, max-age=60"})
 
     async def _list(self) -> AppliedWithdrawals:
-        facts = await self._log.read(f"{FlagRaised.SUBJECT}.*", f"{AssertionInvalidated.SUBJECT}.*")
-        analyses = Counter(fact.envelope.cause for fact in facts if isinstance(fact.event, AssertionInvalidated))
+        kinds = FlagRaised, FlagResolved, AssertionInvalidated
+        facts = await self._log.read(*(f"{kind.SUBJECT}.*" for kind in kinds))
+        flags = {fact.event.flag_id: fact.event for fact in facts if isinstance(fact.event, FlagRaised)}
+        gone = {fact.envelope.id: fact.envelope.cause for fact in facts if isinstance(fact.event, AssertionInvalidated)}
+        analyses = Counter(gone.values())
         found = (
-            AppliedWithdrawal(
-                withdrawal_id=flag.flag_id,
-                recorded_at=fact.envelope.occurred_at,
-                url_sha256=flag.url_sha256,
-                analyses=analyses[fact.envelope.id],
-            )
+            _view(flag, fact.envelope.occurred_at, analyses[fact.envelope.id])
             for fact in reversed(facts)
-            if isinstance(flag := fact.event, FlagRaised) and flag.url_sha256 and analyses[fact.envelope.id]
+            if isinstance(fact.event, FlagRaised | FlagResolved)
+            and analyses[fact.envelope.id]
+            and (flag := flags.get(fact.event.flag_id))
         )
         return AppliedWithdrawals(withdrawals=tuple(islice(found, LISTED)))
+
+
+def _view(flag: FlagRaised, at: datetime, analyses: int) -> AppliedWithdrawal:
+    claim_hash = None if flag.claim_sha256 is None else f"{HASH_PREFIX}{flag.claim_sha256}"
+    return AppliedWithdrawal(
+        withdrawal_id=flag.flag_id,
+        recorded_at=at,
+        url_sha256=flag.url_sha256,
+        claim_hash=claim_hash,
+        analyses=analyses,
+    )
 
 
 def _hash_address(address: str) -> str:

@@ -42,7 +42,8 @@ _FOUND: Final = sql(f"""
 _ONE: Final = sql(f"SELECT {_LINE} FROM entry e WHERE e.id = :id AND {_VISIBLE}")  # noqa: S608 (our words)
 _OPEN_FLAGS: Final = sql("""
     SELECT id, entity_type, entity_id, issue_type, description, created_at,
-        (SELECT e.wording FROM entry e WHERE e.id = flag.entity_id) wording FROM flag
+        coalesce((SELECT e.wording FROM entry e WHERE e.id = flag.entity_id), (SELECT a.canonical FROM assertion a
+            WHERE a.canonical_sha256 = flag.claim_sha256 ORDER BY a.canonical LIMIT 1)) wording FROM flag
     WHERE status = 'OPEN' AND (CAST(:at AS timestamptz) IS NULL OR (created_at, id) > (:at, CAST(:after AS uuid)))
     ORDER BY created_at, id LIMIT :limit
 """)
@@ -233,7 +234,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlagRow:
-    """An objection that waits for a decision. Shapes: `wording` is that of its entry, if it is about one."""
+    """An objection that waits for a decision. Shapes: `wording` is that of its entry, or what is kept of its claim."""
 
     id: UUID
     entity_type: str

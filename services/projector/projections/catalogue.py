@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from contracts.jobs.words import EntryWords, Remark
+from contracts.jobs.words import EntryWords, FlagWords, Remark
 from contracts.v1 import AssertionAnalysed, EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material, read_words
@@ -127,8 +127,8 @@ def renew(tables: Tables, fact: Fact, event: AssertionAnalysed, material: Materi
 
 
 def raise_flag(tables: Tables, fact: Fact, event: FlagRaised, material: Material) -> None:
-    """Somebody objects. What is said about quotes names its author, and is not shown in any table."""
-    words = read_words(Remark, event.description, material) if event.entity_type == ENTITY else None
+    """Somebody objects, with an account to an entry, or without one to quotes or a claim."""
+    description = _read_objection(event, material)
     tables[rows.FLAGS].add(
         rows.Flag(
             id=event.flag_id,
@@ -136,8 +136,9 @@ def raise_flag(tables: Tables, fact: Fact, event: FlagRaised, material: Material
             entity_id=event.entity_id,
             issue_type=event.issue_type,
             account_id=event.account_id,
-            description=None if words is None else words.text,
-            kept_until=None if words is None else event.description.until,
+            claim_sha256=event.claim_sha256,
+            description=description,
+            kept_until=None if description is None else event.description.until,
             created_at=fact.at,
         )
     )
@@ -152,6 +153,14 @@ def resolve_flag(tables: Tables, fact: Fact, event: FlagResolved, material: Mate
     flag.status, flag.resolved_by, flag.resolved_at = event.status, event.by, fact.at
     flag.note = None if words is None else words.text
     flag.note_until = None if words is None else event.note.until
+
+
+def _read_objection(event: FlagRaised, material: Material) -> str | None:
+    if event.entity_type == ENTITY:
+        remark = read_words(Remark, event.description, material)
+        return None if remark is None else remark.text
+    words = read_words(FlagWords, event.description, material)
+    return None if words is None else words.write()
 
 
 def _state(words: EntryWords | None) -> dict[str, str | None] | None:

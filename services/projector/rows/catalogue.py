@@ -69,6 +69,7 @@ class Flag:
     entity_id: UUID | None
     issue_type: str
     account_id: UUID | None
+    claim_sha256: str | None
     description: str | None
     kept_until: datetime | None
     status: str = "OPEN"

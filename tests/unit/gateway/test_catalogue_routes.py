@@ -495,6 +495,7 @@ async def test_moderators_see_what_waits_oldest_first() -> None:
                 entity_id=ENTRY,
                 issue_type="WRONG_SOURCE",
                 description="No.",
+                wording=SAID,
                 created_at=NOW,
             )
         )
@@ -502,5 +503,5 @@ async def test_moderators_see_what_waits_oldest_first() -> None:
     path = f"/v1/flags?after={first.next}"
     second = FlagQueue.model_validate_json((await send(bench, "GET", path, key="oe_moderator")).content)
     assert [each.flag_id.int for each in (*first.flags, *second.flags)] == list(range(25))
-    assert (second.next, first.flags[0].description) == (None, "No.")
+    assert (second.next, first.flags[0].description, first.flags[0].wording) == (None, "No.", SAID)
     problem(await send(bench, "GET", "/v1/flags?after=x", key="oe_moderator"), "VALIDATION_ERROR", 400)

@@ -14,13 +14,14 @@ from starlette.responses import Response
 
 from contracts.accounts import Verb
 from contracts.jobs.ids import format_job_id
+from contracts.jobs.words import FlagWords
 from contracts.v1 import EditMade, EntryStaled, FlagRaised, FlagResolved
 from kit.vault import MasterKey
 from services.gateway.desk.sessions import LIFETIME, Sessions
 from services.gateway.record.catalogue import FlagRow, State
 from services.gateway.record.desk import AppealRow, EditedRow, JobRow
 from tests.support.desk_browser import Browser
-from tests.support.job_api import start
+from tests.support.job_api import send, start
 from tests.unit.gateway.fakes import NOW, Bench
 from tests.unit.gateway.test_catalogue_routes import (
     ACCOUNTS,
@@ -294,6 +295,36 @@ async def test_a_moderator_decides_about_what_waits() -> None:
     (resolved,) = bench.jobs.of(FlagResolved)
     assert (resolved.status, resolved.by) == ("ACCEPTED", ACCOUNTS["moderator"].account_id)
     assert [each.trigger for each in bench.jobs.of(EntryStaled)] == ["FLAGS"]
+
+
+@pytest.mark.requirement("FH-28")
+async def test_a_moderator_reads_what_is_objected_to_of_a_claim_and_decides() -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    bench = published()
+    asked = {"claim_hash": f"sha256:{'a' * 64}", "reason": "It is about me.", "contact": "me@example.org"}
+    assert (await send(bench, "POST", "/v1/rights/invalidate", asked, key="")).status_code == 202
+    (flag,) = bench.jobs.of(FlagRaised)
+    words = FlagWords.model_validate_json(bench.words.texts[flag.description.under, flag.description.sha256])
+    bench.catalogue.flags.append(
+        FlagRow(
+            id=flag.flag_id,
+            entity_type=flag.entity_type,
+            entity_id=flag.entity_id,
+            issue_type=flag.issue_type,
+            description=words.write(),
+            created_at=NOW,
+            wording="the mayor <i>lied</i>",
+        )
+    )
+    moderator = await at_desk(bench)
+    page = (await moderator.get("/desk/flags")).text
+    for shown in (*asked.values(), "the mayor &lt;i&gt;lied&lt;/i&gt;", "Withdraw its analyses"):
+        assert shown in page
+    done = await moderator.post(f"/desk/flags/{flag.flag_id}", DECISION)
+    assert done.headers["location"] == "/desk/flags?done=flag"
+    (resolved,) = bench.jobs.of(FlagResolved)
+    assert (resolved.flag_id, resolved.entity_type, resolved.status) == (flag.flag_id, "CLAIM", "ACCEPTED")
+    assert bench.jobs.of(EntryStaled) == []
 
 
 async def test_moderators_see_edits_and_what_is_hidden() -> None:

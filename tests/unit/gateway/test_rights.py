@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,7 @@ from contracts.jobs.rights import AppliedWithdrawals, Withdrawal
 from contracts.jobs.words import FlagWords
 from contracts.v1 import AssertionInvalidated, FlagRaised
 from tests.support.job_api import opened, problem, send
+from tests.support.objections import decision
 from tests.unit.gateway.fakes import NOW, Bench
 
 PATH = "/v1/rights/invalidate"
@@ -40,6 +42,7 @@ async def test_an_objection_is_stored_without_its_words(wanted: dict[str, str], 
     assert (withdrawal.withdrawal_id, withdrawal.received_at, withdrawal.state) == (flag.flag_id, NOW, state)
     assert (flag.entity_type, flag.issue_type, flag.account_id) == (entity, "RIGHTS", None)
     assert flag.url_sha256 == (sha256(PAGE.encode()).hexdigest() if "url" in wanted else None)
+    assert flag.claim_sha256 == (None if "url" in wanted else "a" * 64)
     assert flag.range_key is not None
     ((place, text),) = bench.words.texts.items()
     assert place[1] == flag.description.sha256
@@ -89,18 +92,21 @@ async def test_withdrawals_are_listed_by_the_hash_of_their_address() -> None:
     bench = opened(reads_rate="2/60")
     for wanted in ({"url": PAGE}, {"url": f"{PAGE}&unquoted"}, {"claim_hash": HASH}, {"url": f"{PAGE}&c=2"}):
         assert (await object_to(bench, **wanted)).status_code == 202
-    first, _, _, last = bench.jobs.of(FlagRaised)
-    for flag, number in ((first, 1), (first, 2), (last, 3)):
+    first, _, claim, last = bench.jobs.of(FlagRaised)
+    bench.clock.pass_by(60)
+    bench.jobs.add(agreed := decision(claim))
+    for cause, number in ((first, 1), (first, 2), (last, 3), (agreed, 5), (first, 2)):
         gone = AssertionInvalidated(assertion_id=UUID(int=number), analysis_id=UUID(int=number), why="RIGHTS")
-        bench.jobs.add(gone, cause=flag.event_id())
+        bench.jobs.add(gone, cause=cause.event_id())
     bench.jobs.add(AssertionInvalidated(assertion_id=UUID(int=4), why="EDIT"))
     listed = await send(bench, "GET", LIST, key="")
     found = AppliedWithdrawals.model_validate_json(listed.content).withdrawals
-    assert [(each.withdrawal_id, each.url_sha256, each.analyses) for each in found] == [
-        (last.flag_id, last.url_sha256, 1),
-        (first.flag_id, first.url_sha256, 2),
+    assert [(each.withdrawal_id, each.url_sha256, each.claim_hash, each.analyses) for each in found] == [
+        (claim.flag_id, None, HASH, 1),
+        (last.flag_id, last.url_sha256, None, 1),
+        (first.flag_id, first.url_sha256, None, 2),
     ]
-    assert found[1].recorded_at == NOW
+    assert [each.recorded_at for each in found] == [NOW + timedelta(seconds=60), NOW, NOW]
     assert not any(word in listed.text for word in ("news.example", "My", "contact"))
     assert listed.headers["ratelimit"].startswith('"reads";r=1;')
     assert (await send(bench, "GET", LIST, key="")).status_code == 200

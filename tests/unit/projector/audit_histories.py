@@ -11,7 +11,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from contracts.jobs.result import AnalysisBody, Evidence, EvidenceItem, Scenario, Verdict
-from contracts.jobs.words import ClaimWords, EntryWords, Remark
+from contracts.jobs.words import ClaimWords, EntryWords, FlagWords, Remark
 from contracts.steps import StepName
 from contracts.topology import JOBS
 from contracts.v1 import (
@@ -596,7 +596,7 @@ def strange_days(jobs: int, seed: int, *, disorder: bool = True) -> AuditTape:
         if draw.random() < 0.05:
             instance.publish(_configured(draw, instance.sequence))
         if draw.random() < 0.02:
-            instance.publish(_flag(instance))
+            instance.publish(objected(instance, draw.choice(["Ships sail.", "Lamps burn."])))
         if draw.random() < 0.05:
             instance.publish(_publisher(draw, instance.sequence))
         for event in _of_catalogue(draw, instance):
@@ -686,8 +686,14 @@ def _of_catalogue(draw: random.Random, instance: Instance) -> Iterator[Event]:
             yield instance.resolved_flag(raised)
 
 
-def _flag(instance: Instance) -> FlagRaised:
-    description = instance.tape.keep("Not mine.", instance.now)
+def objected(instance: Instance, name: str) -> FlagRaised:
+    """Somebody objects to a claim, for a right of theirs."""
+    claim = digest(name)
+    words = FlagWords(claim_hash=f"sha256:{claim}", reason="Not mine.", contact="me@example.org")
     return FlagRaised(
-        flag_id=uid(f"flag {instance.sequence}"), entity_type="CLAIM", issue_type="RIGHTS", description=description
+        flag_id=uid(f"flag {instance.sequence}"),
+        entity_type="CLAIM",
+        issue_type="RIGHTS",
+        description=instance.tape.keep(words.model_dump_json(), instance.now),
+        claim_sha256=claim,
     )
