@@ -17,7 +17,7 @@ from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fi
 from tests.integration.test_erase_entities import dump, erased
 from tests.integration.test_forget import Broker
 from tests.support.servers import Prepare
-from tests.unit.projector.audit_histories import claim_id_of, one_job
+from tests.unit.projector.audit_histories import claim_id_of, objected, one_job
 from tests.unit.projector.histories import uid
 
 pytest_plugins = ["tests.support.servers"]
@@ -222,12 +222,17 @@ async def test_an_entry_is_erased_with_its_assertion(catalogue: Catalogue) -> No
     """FH-177: Jobs, assertions, entries and accounts can be erased."""
     instance = catalogue.instance
     edit, raised = instance.edited(ENTRY, "Ships sink at noon."), instance.flagged(ENTRY, uid("reader"))
-    for event in (edit, raised, instance.resolved_flag(raised)):
+    claimed = objected(instance, NAME)
+    decided = instance.resolved_flag(claimed)
+    for event in (edit, raised, instance.resolved_flag(raised), claimed, decided):
         await catalogue.publish(event)
+    await catalogue.publish(other := objected(instance, "Lamps burn."))
     broker = Broker(catalogue.store, instance.tape)
     await erased(catalogue.url, broker, ASSERTION, SHIPS)
     found = await everything(catalogue.url)
-    assert (found["entry"], found["edit"], found["flag"]) == ([], [], [])
+    assert (found["entry"], found["edit"]) == ([], [])
+    assert [row["id"] for row in found["flag"]] == [str(other.flag_id)]
+    assert {claimed.description.sha256, decided.note.sha256} <= set(broker.removed)
     left = await dump(catalogue.url)
     assert "Ships" not in left.replace(f"Ships sail., says {uid('job')}", "")
     assert str(ENTRY) not in left

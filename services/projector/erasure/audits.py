@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from contracts.topology import JOBS
-from contracts.v1 import AssertionAnalysisRequested, Event, JobIdempotencyKeyBound, JobRequested
+from contracts.v1 import AssertionAnalysisRequested, Event, FlagRaised, JobIdempotencyKeyBound, JobRequested
 from contracts.v1.ids import entry_id, step_run_id
 from lifecycle.audits.runs import ASSESS, EXTRACT
 from services.projector.erasure.facts import StoredFact, read_facts, read_facts_of_keys
@@ -43,12 +43,16 @@ async def read_job(db: Connection, job: UUID, names: set[str]) -> list[StoredFac
 
 
 async def read_assertion(db: Connection, assertion: UUID, names: set[str]) -> list[StoredFact]:
-    """All facts of an assertion, of the runs that analysed it, of its entry, and of flags on that."""
+    """All facts of an assertion, of the runs that analysed it, of its entry, and of objections to either."""
     entry = entry_id(assertion)
     own = await read_facts_of_keys(db, JOBS.name, {str(assertion), str(entry)})
     flags = await _read_naming(db, entry, lambda event: getattr(event, "entity_id", None) == entry)
-    runs = {str(fact.event.run_id) for fact in own if isinstance(fact.event, AssertionAnalysisRequested)}
-    return _sort([*own, *flags, *await read_facts_of_keys(db, JOBS.name, runs)])
+    requests = [fact.event for fact in own if isinstance(fact.event, AssertionAnalysisRequested)]
+    keys = {str(request.run_id) for request in requests}
+    for claim in {request.canonical_sha256 for request in requests}:
+        objections = await _read_naming(db, claim, lambda event: isinstance(event, FlagRaised))
+        keys |= {fact.event.key() for fact in objections}
+    return _sort([*own, *flags, *await read_facts_of_keys(db, JOBS.name, keys)])
 
 
 async def read_account(db: Connection, account: UUID, names: set[str]) -> list[StoredFact]:
@@ -66,7 +70,7 @@ def _sort(facts: Iterable[StoredFact]) -> list[StoredFact]:
     return sorted({fact.sequence: fact for fact in facts}.values(), key=lambda fact: fact.sequence)
 
 
-async def _read_naming(db: Connection, id_: UUID, wanted: Callable[[Event], bool]) -> list[StoredFact]:
+async def _read_naming(db: Connection, id_: UUID | str, wanted: Callable[[Event], bool]) -> list[StoredFact]:
     """Facts that name an id anywhere, and that are wanted."""
     needle: dict[str, object] = {"needle": str(id_).encode()}
     return await read_facts(db, JOBS.name, "position(%(needle)s::bytea IN envelope) > 0", needle, wanted)

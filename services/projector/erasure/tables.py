@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy import Table
 
 from contracts.readmodel import READMODEL
-from services.projector.erasure.root import ERASURES, ErasureOrder, Root, find_root
+from services.projector.erasure.root import ASSERTION, ERASURES, ErasureOrder, Root, find_root
 from services.projector.facts.fact import Fact
 from services.projector.store.load import Connection
 
@@ -49,6 +49,10 @@ _ADDRESSES: Final = """
         ORDER BY i.created_at, p.investigation_id, p.original_index LIMIT 1)
     WHERE b.content_hash = ANY (%s)"""
 """A picture that others need too is known by the address at which the first of those found it."""
+
+_OBJECTIONS: Final = """
+    DELETE FROM flag WHERE claim_sha256 = (SELECT canonical_sha256 FROM assertion WHERE id = %s)"""
+"""They name a claim by its words, which several assertions may share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,8 @@ async def erase(db: Connection, fact: Fact, order: ErasureOrder) -> None:
     for query, parent in _shared_queries(root):
         found = await db.execute(query.encode(), given)
         shared.setdefault(parent, set()).update(value for (value,) in await found.fetchall())
+    if root is ASSERTION:
+        await db.execute(_OBJECTIONS, (id_,))
     for owned in (*reversed(owned_tables(root)), *loose_tables(root)):
         await db.execute(f"DELETE FROM {owned.table} WHERE {owned.where}".encode(), given)  # noqa: S608 (our names)
     for parent, values in shared.items():

@@ -691,7 +691,7 @@ def objected(instance: Instance, name: str) -> FlagRaised:
     claim = digest(name)
     words = FlagWords(claim_hash=f"sha256:{claim}", reason="Not mine.", contact="me@example.org")
     return FlagRaised(
-        flag_id=uid(f"flag {instance.sequence}"),
+        flag_id=uid(f"objection {instance.sequence} {name}"),
         entity_type="CLAIM",
         issue_type="RIGHTS",
         description=instance.tape.keep(words.model_dump_json(), instance.now),
