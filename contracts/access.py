@@ -33,6 +33,8 @@ from contracts.topology import (
 )
 from contracts.v1 import (
     AppealOpened,
+    AppealProofChecked,
+    AppealProofOffered,
     AssertionAnalysed,
     AssertionAnalysisRequested,
     AssertionInvalidated,
@@ -126,7 +128,9 @@ class Access:
 
 
 ACCESS: Final[dict[str, Access]] = {
-    "verifier": Access(internet=True, publishes=(CanonicalFetched, CanonicalUnavailable), answers=True),
+    "verifier": Access(
+        internet=True, publishes=(CanonicalFetched, CanonicalUnavailable, AppealProofChecked), answers=True
+    ),
     "ingest": Access(
         publishes=(VersionRegistered, VersionVerified, VersionSeen, IntegrityAnomalyDetected),
         serves_directly=(INGEST_OBSERVATION_UNVERIFIABLE,),
@@ -230,6 +234,7 @@ ACCESS: Final[dict[str, Access]] = {
             ObservationUnverifiable,
             PostViewed,
             AppealOpened,
+            AppealProofOffered,
             InvestigationRequested,
             JobIdempotencyKeyBound,
             JobRequested,

@@ -12,6 +12,7 @@ from typing import Final
 
 from contracts.v1 import (
     PREFIX,
+    AppealProofOffered,
     AssertionAnalysed,
     AssertionAnalysisRequested,
     CanonicalFetched,
@@ -244,6 +245,7 @@ CLAIM_KEYS: Final = Bucket("claim-keys", ttl_s=90 * DAY_S)
 BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS, CLAIM_KEYS)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=48)
+VERIFIER_APPEAL_PROOF_OFFERED: Final = Consumer("verifier", AppealProofOffered, slots=4)
 INGEST_OBSERVATION_UNVERIFIABLE: Final = Consumer("ingest", ObservationUnverifiable, slots=16, answers=True)
 INGEST_CANONICAL_FETCHED: Final = Consumer("ingest", CanonicalFetched, slots=8, answers=True)
 INGEST_CANONICAL_UNAVAILABLE: Final = Consumer("ingest", CanonicalUnavailable, slots=8, answers=True)
@@ -268,6 +270,7 @@ CURATOR_CLAIM_HELD: Final = Consumer("curator", ClaimHeld, slots=8, attempts=200
 """Its messages wait until their hold is over, and are looked at each ten minutes while a breaker is open, for a day."""
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
+    VERIFIER_APPEAL_PROOF_OFFERED,
     INGEST_OBSERVATION_UNVERIFIABLE,
     INGEST_CANONICAL_FETCHED,
     INGEST_CANONICAL_UNAVAILABLE,

@@ -39,6 +39,12 @@ def find_platform(name: str) -> Platform | None:
     return _BY_NAME.get(name)
 
 
+def has_proof_place(name: str) -> bool:
+    """Whether authors can prove on the site who they are."""
+    site = find_platform(name)
+    return site is not None and site.proof_place is not None
+
+
 def has_public_source(name: str) -> bool:
     """Whether the site has a public source; otherwise observations cannot be verified."""
     site = find_platform(name)

@@ -132,7 +132,7 @@ class Platform(ABC):
     address of the public source unless configured otherwise, `endpoint_meaning` its kind; None without one. `disputed`
     names the metadata in which readers and site are compared; the rest changes too often. `further_endpoints` are other
     addresses that an operator may set: (default, meaning) by name. `confirmation` says how a text is confirmed; None:
-    by the site.
+    by the site. `proof_place` is where authors can publish a token that proves who they are; None: nowhere.
     """
 
     name: ClassVar[str]
@@ -145,6 +145,7 @@ class Platform(ABC):
     further_endpoints: ClassVar[Mapping[str, tuple[str, str]]] = {}
     disputed: ClassVar[tuple[str, ...]] = ("title", "author_name")
     confirmation: ClassVar[str | None] = None
+    proof_place: ClassVar[str | None] = None
 
     @abstractmethod
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
@@ -177,6 +178,14 @@ class Platform(ABC):
     def _one_step(self, observation: Observation, request: CanonicalRequest) -> Steps:
         answer = yield request
         return self.parse_canonical(observation, answer.body)
+
+    def own_post(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+        """The post at this URL as the request for it needs it, to see whether it is by that author.
+
+        `post` is one that is known to be by the author, with its stored metadata. Raises: IdentityMismatch: the URL is
+        not that of a post that can be theirs.
+        """
+        raise IdentityMismatch(f"{self.display_name} has no place where authors can prove who they are")
 
     def is_own(self, url: str) -> bool:
         """Whether this URL is on the site's own hosts."""

@@ -91,6 +91,7 @@ class Bluesky(Platform):
     further_endpoints: ClassVar[Mapping[str, tuple[str, str]]] = {"PLC": (_PLC, "directory of DIDs")}
     disputed = ("author_handle",)
     confirmation = "signed by its author's key"
+    proof_place = "any post or reply of yours on Bluesky"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
         """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
@@ -131,6 +132,12 @@ class Bluesky(Platform):
         did = metadata_text(metadata, "author_did")
         name = metadata_text(metadata, "author_name") or metadata_text(metadata, "author_handle")
         return None if did is None else Author(platform_user_id=did, display_name=name or did)
+
+    def own_post(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+        """A record of that key in the author's repository, which proves whether there is one."""
+        path = _PATH.fullmatch(web_page(url).path)
+        known = {"author_did": author}
+        return self.check(url, None if path is None else f"{author}/{path[2]}", known), known
 
     def _document_request(self, observation: Observation, endpoints: Mapping[str, str]) -> CanonicalRequest | None:
         did, _, key = observation.post.external_id.partition("/")

@@ -32,7 +32,7 @@ from platforms.base import (
     require_equal,
 )
 from platforms.stored import StoredMetadata
-from platforms.urls import check_segment, web_page
+from platforms.urls import check_segment, decode_component, web_page
 
 _ENDPOINT: Final = "https://www.lesswrong.com/graphql"
 _PATH = re.compile(r"/posts/([A-Za-z0-9]+)(?:/([^/]*))?(?:/.*)?")
@@ -40,6 +40,8 @@ _QUERY: Final = (
     "query Post($id: String) { post(input: {selector: {_id: $id}}) "
     "{ result { _id title slug baseScore contents { html } user { displayName slug } } } }"
 )
+_NAMED: Final = "name:"
+"""Begins the id of an author without a slug."""
 _MISSING: Final = ("app.missing_document", "app.document_not_found")
 _DENIED: Final = ("app.operation_not_allowed",)
 
@@ -80,6 +82,7 @@ class LessWrong(Platform):
     default_endpoint = _ENDPOINT
     endpoint_meaning = "GraphQL address"
     disputed = ("title", "author_name", "author_slug")
+    proof_place = "any public post of yours on LessWrong; the one in question will do"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
         """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
@@ -136,13 +139,21 @@ class LessWrong(Platform):
         """By its id alone: the slug is from a reader."""
         return f"https://www.lesswrong.com/posts/{observation.post.external_id}"
 
+    def own_post(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+        """Any post: the answer names its user. Raises: IdentityMismatch: also for an author without a slug."""
+        path = _PATH.fullmatch(web_page(url).path)
+        if author.startswith(_NAMED):
+            raise IdentityMismatch("LessWrong names the author without an account's slug; several may have this name")
+        known = {} if path is None else {"slug": decode_component(path[2] or "")}
+        return self.check(url, None if path is None else path[1], known), {}
+
     def author(self, metadata: Metadata) -> Author | None:
         """The user's slug, else the lower-cased name. Source: docs/protocol.md 2.1."""
         slug = metadata_text(metadata, "author_slug")
         name = metadata_text(metadata, "author_name")
         if slug is not None:
             return Author(platform_user_id=slug, display_name=name or slug)
-        return None if name is None else Author(platform_user_id=f"name:{name.lower()}", display_name=name)
+        return None if name is None else Author(platform_user_id=f"{_NAMED}{name.lower()}", display_name=name)
 
 
 def _no_post(answer: object) -> CanonicalMismatch:

@@ -88,6 +88,7 @@ class Substack(Platform):
     default_endpoint = _ENDPOINT
     endpoint_meaning = "origin"
     disputed = ("title", "author_name", "author_substack_handle")
+    proof_place = "any public post of yours in the same publication; the one in question will do"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
         """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
@@ -159,6 +160,16 @@ class Substack(Platform):
     def fields_of_id(self, external_id: str) -> Metadata:
         """The post's number."""
         return {"substack_post_id": external_id}
+
+    def own_post(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+        """A post of the same publication. Its number is in the answer only, so that of the known post stands for it."""
+        path = _PATH.fullmatch(web_page(url).path)
+        known = {
+            "publication_subdomain": metadata_text(metadata, "publication_subdomain"),
+            "slug": None if path is None else decode_component(path[1]),
+            "substack_post_id": post.external_id,
+        }
+        return self.check(url, post.external_id, known), known
 
     def author(self, metadata: Metadata) -> Author | None:
         """The author's handle, else the publication with the lower-cased name. Source: docs/protocol.md 2.1."""

@@ -26,7 +26,7 @@ reads and what serves each of them:
 
 from contracts.readmodel.accounts import account, instance_api_key
 from contracts.readmodel.accuracy import breaker, control_batch, control_run, variant
-from contracts.readmodel.appeals import APPEAL_KIND, APPEAL_OUTCOME, appeal
+from contracts.readmodel.appeals import APPEAL_KIND, APPEAL_OUTCOME, PROOF_OUTCOME, appeal
 from contracts.readmodel.assertions import (
     analysis,
     assertion,
@@ -135,6 +135,7 @@ __all__ = [
     "LEDGER",
     "OPERATOR",
     "PATTERN_STATUS",
+    "PROOF_OUTCOME",
     "RATING_REASON",
     "READMODEL",
     "REVIEW_VERDICT",

@@ -1,16 +1,17 @@
-"""Objections of readers to results, and what was decided about them."""
+"""Objections to results, whether they are their authors', and what was decided about them."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, Table
+from sqlalchemy import BigInteger, Boolean, Column, Index, Table
 from sqlalchemy import text as sql
 
 from contracts.readmodel.columns import READMODEL, document, key, one_of, ref, text, timestamp
 
 APPEAL_KIND: Final = ("FALSE_POSITIVE", "FALSE_NEGATIVE", "CONTEXT")
 APPEAL_OUTCOME: Final = ("UPHELD", "PARTLY", "DISMISSED", "REFUSED")
+PROOF_OUTCOME: Final = ("PROVEN", "NO_TOKEN", "OTHER_AUTHOR", "EXPIRED", "UNAVAILABLE")
 
 appeal: Final = Table(
     "appeal",
@@ -26,11 +27,15 @@ appeal: Final = Table(
     text("outcome", null=True),
     text("reason", null=True),
     timestamp("decided_at", null=True),
+    Column("by_author", Boolean, nullable=False),
+    text("proof", null=True),
     one_of("kind", APPEAL_KIND),
     one_of("outcome", APPEAL_OUTCOME),
+    one_of("proof", PROOF_OUTCOME),
     Index("appeal_range_key_idx", "range_key", "opened_at"),
     Index("appeal_open_idx", "opened_at", "id", postgresql_where=sql("outcome IS NULL")),
     Column("sequence", BigInteger, nullable=False),
-    comment="A reader's objection to a result. `claims` are the ids of the findings that it names; no `outcome`: it is "
-    "open. `sequence` is that of its opening",
+    comment="An objection to a result. `claims` are the ids of the findings that it names; no `outcome`: it is open. "
+    "`sequence` is that of its opening. `by_author`: it claims to be the author's, and is so if `proof` is PROVEN; "
+    "else that is the outcome of the newest attempt",
 )

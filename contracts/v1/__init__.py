@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 from pydantic import ValidationError, create_model
 
-from contracts.v1.appeal import AppealDecided, AppealOpened
+from contracts.v1.appeal import AppealDecided, AppealOpened, AppealProofChecked, AppealProofOffered
 from contracts.v1.assertion import AssertionAnalysed, AssertionAnalysisRequested, AssertionInvalidated
 from contracts.v1.breaker import BreakerChanged
 from contracts.v1.canonical import CanonicalFetched, CanonicalUnavailable
@@ -95,6 +95,8 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ClaimValidationFailed,
     FindingChanged,
     AppealOpened,
+    AppealProofOffered,
+    AppealProofChecked,
     AppealDecided,
     ReviewSampled,
     ReviewDecided,
@@ -201,6 +203,8 @@ __all__ = [
     "PREFIX",
     "AppealDecided",
     "AppealOpened",
+    "AppealProofChecked",
+    "AppealProofOffered",
     "AssertionAnalysed",
     "AssertionAnalysisRequested",
     "AssertionInvalidated",

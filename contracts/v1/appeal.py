@@ -1,29 +1,44 @@
-"""Objections of readers to what an investigation found, and what was decided about them."""
+"""Objections to what an investigation found, proofs of who wrote the post, and what was decided."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
-from contracts.v1.event import OnceEvent
+from contracts.v1.event import Event, OnceEvent
 from contracts.v1.finding import Note
+from contracts.v1.pages import Observation
 from contracts.v1.parts import Sha256
 
 AppealKind = Literal["FALSE_POSITIVE", "FALSE_NEGATIVE", "CONTEXT"]
 AppealOutcome = Literal["UPHELD", "PARTLY", "DISMISSED", "REFUSED"]
 AppealText = Annotated[str, Field(min_length=1, max_length=4_000)]
 AppealLink = Annotated[str, Field(pattern=r"^https?://[!-~]+$", max_length=2_000)]
+ProofOutcome = Literal["PROVEN", "NO_TOKEN", "OTHER_AUTHOR", "EXPIRED", "UNAVAILABLE"]
+ProofUrl = Annotated[str, Field(pattern=r"^https://[!-~]+$", max_length=2_000)]
 MOST_LINKS = 5
 MOST_CLAIMS = 100
+PROOF_HOURS = 72
+"""How long after its opening the author of an appeal can be proven."""
+
+
+def make_proof_token(appeal_id: UUID) -> str:
+    """What the author of a post publishes to prove that an appeal is theirs.
+
+    It needs no secret: it proves nothing but that whoever may publish as the author wanted this one appeal.
+    """
+    return f"openerrata-author-{appeal_id.hex}"
 
 
 class AppealOpened(OnceEvent):
-    """A reader objects to the result of an investigation, which stays as it is.
+    """Somebody objects to the result of an investigation, which stays as it is.
 
     The key is the investigation, so the stream orders its appeals, and they are erased with it. `claim_ids` are the
-    findings that the objection names. `range_key` is the hash of the network that it came from.
+    findings that the objection names. `range_key` is the hash of the network that it came from. `by_author`: it claims
+    to be the post's author's, and counts as a reader's until that is proven.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.appeal.opened"
@@ -35,12 +50,59 @@ class AppealOpened(OnceEvent):
     text: AppealText
     links: tuple[AppealLink, ...] = Field(default=(), max_length=MOST_LINKS)
     range_key: Sha256
+    by_author: bool = False
 
     def key(self) -> str:
         return str(self.investigation_id)
 
     def identity(self) -> str:
         return str(self.follows)
+
+
+class AppealProofOffered(Event):
+    """Somebody names a page on which the author of the post is said to have published the appeal's token.
+
+    `author` is who wrote the post, as its site names them; `observation` names the page, with what its request needs.
+    After `until` nothing is looked at.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.appeal.proof_offered"
+
+    appeal_id: UUID
+    investigation_id: UUID
+    author: str
+    observation: Observation
+    until: AwareDatetime
+
+    def has_expired(self, now: datetime) -> bool:
+        """Whether the token may no longer be looked for: a promised date, so it follows the time of day."""
+        return self.until <= now
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return str(self.observation.observation_id)
+
+
+class AppealProofChecked(Event):
+    """The site was asked for an offered page. PROVEN: it is the author's, and holds the appeal's token.
+
+    `proof_id` is the id of the offer's observation.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.appeal.proof_checked"
+
+    proof_id: UUID
+    appeal_id: UUID
+    investigation_id: UUID
+    outcome: ProofOutcome
+
+    def key(self) -> str:
+        return str(self.investigation_id)
+
+    def identity(self) -> str:
+        return str(self.proof_id)
 
 
 class AppealDecided(OnceEvent):

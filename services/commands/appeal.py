@@ -13,29 +13,28 @@ from uuid import UUID
 import click
 
 from contracts.v1 import AppealDecided, InvestigationRequested
-from contracts.v1.appeal import AppealKind, AppealOutcome
+from contracts.v1.appeal import AppealKind, AppealOutcome, ProofOutcome
 from contracts.v1.ids import investigation_id
 from contracts.v1.parts import Objection
 from kit.bus import Bus
-from kit.clock import SystemClock
 from kit.errors import Reject, Retry
 from kit.history import read_latest
 from kit.publisher import BusError, PublishConflict
 from kit.servers_in_use import Servers
 from lifecycle.findings import Wanted
+from services.commands.appeal_share import check_share
 from services.commands.finding import decide_finding, note_option, open_log_and_tables
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
 from services.commands.terminal import clean
 from services.projector.store.load import Connection
-from services.selector.domain import start_of_day
-from services.selector.settings import SelectorSettings
 
 LISTED: Final = 100
 _OPEN: Final = """
-    SELECT id, kind, opened_at, left(words, 100) FROM readmodel.appeal WHERE outcome IS NULL
-    ORDER BY opened_at, id LIMIT %s"""
+    SELECT id, kind, opened_at, left(words, 100), proof IS NOT DISTINCT FROM 'PROVEN' FROM readmodel.appeal
+    WHERE outcome IS NULL ORDER BY proof IS DISTINCT FROM 'PROVEN', opened_at, id LIMIT %s"""
 _ONE: Final = """
-    SELECT a.id, a.investigation_id, a.kind, a.claims, a.words, a.links, a.opened_at, a.outcome, a.reason, v.correlation
+    SELECT a.id, a.investigation_id, a.kind, a.claims, a.words, a.links, a.opened_at, a.outcome, a.reason,
+        v.correlation, a.by_author, a.proof
     FROM readmodel.appeal a JOIN readmodel.investigation i ON i.id = a.investigation_id
     JOIN readmodel.post_version v ON v.id = i.post_version_id WHERE a.id = %s"""
 
@@ -47,17 +46,13 @@ _APPEALED: Final = """
         )
     FROM readmodel.investigation i JOIN readmodel.post_version v ON v.id = i.post_version_id WHERE i.id = %s"""
 
-_RUNS: Final = """
-    SELECT count(DISTINCT i.id) FROM readmodel.investigation_round r
-    JOIN readmodel.investigation i ON i.id = r.investigation_id
-    WHERE r.requested_at >= %s AND i.origin = 'APPEAL' AND i.origin_id <> %s"""
-SHARE: Final = 10
-"""One run for an appeal for so many that the selector may request; at least one a day."""
-
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """An appeal with its words. Shapes: `claims` are the findings that it names; no `outcome`: it is open."""
+    """An appeal with its words. Shapes: `claims` are the findings that it names; no `outcome`: it is open.
+
+    `by_author`: it claims to be the author's; `proof` is what became of the newest attempt to prove it.
+    """
 
     id: UUID
     investigation_id: UUID
@@ -69,6 +64,13 @@ class Appeal:
     outcome: str | None
     reason: str | None
     correlation: UUID
+    by_author: bool
+    proof: ProofOutcome | None
+
+    @property
+    def is_of_author(self) -> bool:
+        """Whether its author is proven to be the post's."""
+        return self.proof == "PROVEN"
 
 
 @click.group(cls=Group)
@@ -97,19 +99,21 @@ appeal_argument = click.argument("appeal", type=click.UUID)
 @data_dir_option
 @handle_errors
 def list_(data_dir: Path) -> None:
-    """List open appeals, the oldest first."""
+    """List open appeals: those of proven authors first, then the oldest."""
 
-    async def work(found: Servers) -> Sequence[tuple[UUID, str, datetime, str]]:
+    async def work(found: Servers) -> Sequence[tuple[UUID, str, datetime, str, bool]]:
         async with AsyncExitStack() as stack:
             _, db = await open_log_and_tables(stack, found)
             return [
-                (id_, kind, at, words) for id_, kind, at, words in await (await db.execute(_OPEN, (LISTED,))).fetchall()
+                (id_, kind, at, words, author)
+                for id_, kind, at, words, author in await (await db.execute(_OPEN, (LISTED,))).fetchall()
             ]
 
     with open_servers(data_dir, quieter="error") as found:
         rows = run(work(found))
-    for id_, kind, at, words in rows:
-        click.echo(f"{at:%Y-%m-%d %H:%M}  {id_}  {kind}  {clean(' '.join(words.split()))}")
+    for id_, kind, at, words, author in rows:
+        by = "AUTHOR" if author else "READER"
+        click.echo(f"{at:%Y-%m-%d %H:%M}  {id_}  {by}  {kind}  {clean(' '.join(words.split()))}")
     if not rows:
         click.echo("no appeal is open")
 
@@ -129,6 +133,8 @@ def show(appeal: UUID, data_dir: Path) -> None:
         it = run(work(found))
     click.echo(f"opened     {it.opened_at:%Y-%m-%d %H:%M}")
     click.echo(f"kind       {it.kind}")
+    claimed = f"reader; claims to be the author: {it.proof or 'NOT_TRIED'}" if it.by_author else "reader"
+    click.echo(f"by         {'the author, proven' if it.is_of_author else claimed}")
     click.echo(f"page       /investigations/{it.investigation_id}")
     for claim in it.claims:
         click.echo(f"finding    {claim}")
@@ -182,14 +188,16 @@ def investigate(appeal: UUID, data_dir: Path) -> None:
     The result of before stays as it is. The new one is shown beside it as any other is, and each page links the other.
     What the model writes is public, and may repeat the objection: do not do this with words that must not be.
 
-    Appeals lead to a tenth as many runs in a UTC day as the selector may request, and to one at least.
+    Appeals lead to a tenth as many runs in a UTC day as the selector may request, and to one at least. Those of proven
+    authors that are open and have had none come first: a reader's appeal gets what they leave.
     """
 
     async def work(found: Servers) -> UUID:
         async with AsyncExitStack() as stack:
             bus, db = await open_log_and_tables(stack, found)
-            request, correlation = await _make_request(db, await _read(db, appeal))
-            await _check_share(db, appeal)
+            it = await _read(db, appeal)
+            request, correlation = await _make_request(db, it)
+            await check_share(db, appeal, is_of_author=it.is_of_author)
             try:
                 await bus.publish(request, correlation=correlation)
             except PublishConflict as error:
@@ -230,16 +238,6 @@ async def _make_request(db: Connection, appeal: Appeal) -> tuple[InvestigationRe
     return request, appeal.correlation
 
 
-async def _check_share(db: Connection, appeal: UUID) -> None:
-    """Raises: click.ClickException: other appeals have had today's runs."""
-    most = max(1, SelectorSettings().runs_per_day // SHARE)
-    row = await (await db.execute(_RUNS, (start_of_day(SystemClock().now()), appeal))).fetchone()
-    if row is not None and row[0] >= most:
-        raise click.ClickException(
-            f"appeals have had their runs of this UTC day, {most}; a tenth of OPENERRATA_SELECTOR_RUNS_PER_DAY"
-        )
-
-
 def find_fallen(appeal: Appeal, outcome: AppealOutcome, claims: Sequence[UUID]) -> Sequence[UUID]:
     """The findings that are retracted. Raises: click.ClickException: it cannot be decided like this."""
     if appeal.outcome is not None:
@@ -255,9 +253,9 @@ async def _read(db: Connection, appeal: UUID) -> Appeal:
     row = await (await db.execute(_ONE, (appeal,))).fetchone()
     if row is None:
         raise click.ClickException(f"no appeal has the id {appeal}; see `openerrata appeal list`")
-    id_, investigation, kind, claims, words, links, at, outcome, reason, correlation = row
+    id_, investigation, kind, claims, words, links, at, outcome, reason, correlation, by_author, proof = row
     named = tuple(map(UUID, claims))
-    return Appeal(id_, investigation, kind, named, words, links, at, outcome, reason, correlation)
+    return Appeal(id_, investigation, kind, named, words, links, at, outcome, reason, correlation, by_author, proof)
 
 
 async def _publish(bus: Bus, appeal: Appeal, outcome: AppealOutcome, note: str) -> None:

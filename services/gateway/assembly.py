@@ -49,7 +49,9 @@ from services.gateway.public.graphql.execute import GraphQL
 from services.gateway.public.graphql.graph import RecordGraph
 from services.gateway.public.graphql.http import GraphQLEndpoint
 from services.gateway.public.lookups import LookupEndpoint
+from services.gateway.public.posted import PostedRequests
 from services.gateway.public.procedures import PublicProcedures, public_procedures
+from services.gateway.public.proofs import ProofsEndpoint
 from services.gateway.public.site.copies import SourceArchive
 from services.gateway.public.site.pages import Pages as PublicPages
 from services.gateway.public.site.publishers import PublisherPages
@@ -201,9 +203,9 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
     )
     events = EventsEndpoint(feed, admission, callers.address, dependencies.registry, stall_s=settings.events_stall_s)
     decision_log = DecisionLogEndpoint(dependencies.record, clock)
-    appeals = AppealsEndpoint(
-        dependencies.record, dependencies.facts, clock, callers.address, body_timeouts=body_timeouts
-    )
+    posted = PostedRequests(clock, callers.address, body_timeouts)
+    appeals = AppealsEndpoint(dependencies.record, dependencies.facts, clock, posted)
+    proofs = ProofsEndpoint(dependencies.record, dependencies.facts, clock, posted)
     labels = None
     if dependencies.labels is not None:
         labels = LabelsEndpoint(
@@ -230,6 +232,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
         decision_log=decision_log,
         lookups=lookups,
         appeals=appeals,
+        proofs=proofs,
         desk=desk,
         catalogue=catalogue,
     )

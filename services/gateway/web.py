@@ -40,6 +40,8 @@ from services.gateway.public.graphql.http import PATH as GRAPHQL
 from services.gateway.public.graphql.http import GraphQLEndpoint
 from services.gateway.public.lookups import PREFIX as LOOKUPS
 from services.gateway.public.lookups import LookupEndpoint
+from services.gateway.public.proofs import PREFIX as PROOFS
+from services.gateway.public.proofs import ProofsEndpoint
 from services.gateway.public.site.routes import PUBLISHERS
 from services.gateway.public.stream.endpoint import PATH as EVENTS
 from services.gateway.public.stream.endpoint import EventsEndpoint
@@ -69,6 +71,7 @@ class Gateway:
         decision_log: DecisionLogEndpoint,
         lookups: LookupEndpoint,
         appeals: AppealsEndpoint,
+        proofs: ProofsEndpoint,
         desk: Desk | None = None,
         catalogue: bool = False,
     ) -> None:
@@ -84,6 +87,7 @@ class Gateway:
         self._lookups = lookups
         self._catalogue = (PUBLISHERS,) if catalogue else ()
         self._appeals = appeals
+        self._proofs = proofs
         self.desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,6 +98,8 @@ class Gateway:
             await self.shell(scope, receive, send)
         elif scope["path"] == APPEALS:
             await self._appeals(scope, receive, send)
+        elif scope["path"].startswith(PROOFS):
+            await self._proofs(scope, receive, send)
         elif self.desk is not None and f"{scope['path']}/".startswith(f"{DESK}/"):
             await self.desk(scope, receive, send)
         elif self.jobs is not None and self._is_of_jobs(scope["path"]):

@@ -19,6 +19,8 @@ from contracts.v1 import (
     EVENTS,
     AppealDecided,
     AppealOpened,
+    AppealProofChecked,
+    AppealProofOffered,
     AssertionAnalysed,
     AssertionAnalysisRequested,
     AssertionInvalidated,
@@ -106,6 +108,9 @@ NOT_LOGGED: Final[frozenset[type[Event]]] = frozenset(
         ClaimRejected,
         ClaimValidationRetryScheduled,
         ClaimValidationFailed,
+        # who appeals decides nothing
+        AppealProofOffered,
+        AppealProofChecked,
         # audits belong to the account that ordered them
         JobIdempotencyKeyBound,
         JobRequested,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.topology import VERIFIER_OBSERVATION_RECEIVED
+from contracts.topology import VERIFIER_APPEAL_PROOF_OFFERED, VERIFIER_OBSERVATION_RECEIVED
 from kit.host import Host
 from kit.settings import load
 from kit.web import GuardedHttpClient, Policy
@@ -12,11 +12,12 @@ from services.verifier.adapters import SitePages
 from services.verifier.domain import Lifetimes
 from services.verifier.fetching import Fetcher, FetchPolicy
 from services.verifier.handlers import Verifier
+from services.verifier.proofs import AuthorProofs
 from services.verifier.settings import VerifierSettings, load_endpoints
 
 
 async def build(host: Host) -> None:
-    """Subscribe the handler."""
+    """Subscribe the handlers."""
     settings = load(VerifierSettings)
     warn_of_no_contact("VERIFIER", settings.contact_url)
     endpoints = load_endpoints()
@@ -54,3 +55,5 @@ async def build(host: Host) -> None:
     host.delivery.subscribe(
         VERIFIER_OBSERVATION_RECEIVED, Verifier(pages).on_observation_received, slots=settings.slots
     )
+    proofs = AuthorProofs(pages, host.blobs, host.clock)
+    host.delivery.subscribe(VERIFIER_APPEAL_PROOF_OFFERED, proofs.on_appeal_proof_offered)

@@ -30,3 +30,9 @@ class Texts(Protocol):
     async def put_text(self, text: str) -> TextRef:
         """Reference a text; it is stored if it is too large for an event."""
         ...
+
+
+class StoredTexts(Protocol):
+    """Texts that were stored."""
+
+    async def get_text(self, ref: TextRef) -> str: ...

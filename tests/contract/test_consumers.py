@@ -42,6 +42,7 @@ from services.ingest.handlers import Ingest
 from services.investigator.shares import filter_by_payer
 from services.verifier.domain import Unavailable
 from services.verifier.handlers import Verifier
+from services.verifier.proofs import AuthorProofs
 from tests.contract.schemas import examples, name_of
 from tests.support.analysing import CONFIDENT
 from tests.support.analysing import World as AnalystWorld
@@ -104,6 +105,11 @@ def validator(event: Event) -> Handler:
 
 def verifier(event: Event) -> Handler:
     return Verifier(FixedPages(page())).on_observation_received
+
+
+def proofs(event: Event) -> Handler:
+    texts = MemoryTexts()
+    return AuthorProofs(FixedPages(page()), texts, StillClock(NOW)).on_appeal_proof_offered
 
 
 def auditor(event: Event) -> Handler:
@@ -180,6 +186,7 @@ class Objections:
 
 HANDLERS: Final[dict[str, Callable[[Any], Handler]]] = {
     "verifier-observation-received": verifier,
+    "verifier-appeal-proof_offered": proofs,
     "ingest-observation-unverifiable": ingest_observed,
     "ingest-canonical-fetched": ingest_fetched,
     "ingest-canonical-unavailable": ingest_unavailable,

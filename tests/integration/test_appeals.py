@@ -127,7 +127,7 @@ async def test_an_appeal_leaves_the_result_as_it_was_and_one_is_open(published: 
 
 @pytest.mark.requirement("TR-37")
 async def test_a_flood_of_appeals_is_three_a_day(published: Published) -> None:
-    """TR-37: Appeals are few, short and name what they are about"""
+    """TR-37: Appeals are few, short and name what they are about, and authors come first"""
     decided = 0
     for _ in range(3):
         status, answer = await appeal(published)
@@ -161,7 +161,7 @@ async def test_a_flood_of_appeals_is_three_a_day(published: Published) -> None:
     ],
 )
 async def test_what_is_no_appeal_is_refused(published: Published, changed: dict[str, object], status: int) -> None:
-    """TR-37: Appeals are few, short and name what they are about"""
+    """TR-37: Appeals are few, short and name what they are about, and authors come first"""
     given, answer = await appeal(published, **changed)
     assert (given, list(answer)) == (status, ["message"])
     assert await opened(published) == []
@@ -204,7 +204,7 @@ async def test_an_appeal_leads_to_one_run_and_each_page_links_the_other(
     published: Published, nats_url: str, tmp_path: Path
 ) -> None:
     """TR-35: An appeal leaves the original unchanged, and there is one open at a time
-    TR-37: Appeals are few, short and name what they are about
+    TR-37: Appeals are few, short and name what they are about, and authors come first
     TR-38: Appeals that lie get nothing wrong published, and take nothing back by themselves
     """
     run = commands(published, nats_url, tmp_path)
@@ -244,7 +244,7 @@ async def test_an_appeal_leads_to_one_run_and_each_page_links_the_other(
 async def test_appeals_lead_to_a_tenth_of_the_selectors_runs_a_day(
     published: Published, nats_url: str, tmp_path: Path
 ) -> None:
-    """TR-37: Appeals are few, short and name what they are about"""
+    """TR-37: Appeals are few, short and name what they are about, and authors come first"""
     few, more = (commands(published, nats_url, tmp_path, runs) for runs in (19, 20))
     _, first = await appeal(published)
     missed = {"kind": "FALSE_NEGATIVE", "claim_ids": []}
@@ -262,7 +262,7 @@ async def test_appeals_lead_to_a_tenth_of_the_selectors_runs_a_day(
 
 @pytest.mark.requirement("TR-37")
 async def test_the_form_on_the_page_takes_an_appeal_without_scripts(published: Published) -> None:
-    """TR-37: Appeals are few, short and name what they are about"""
+    """TR-37: Appeals are few, short and name what they are about, and authors come first"""
     http = published.running.http
     page = await published.page(page_of(ARTICLE))
     assert '<form class="object" action="/v1/appeals" method="post">' in page

@@ -8,6 +8,7 @@ from pydantic.json_schema import models_json_schema
 
 from lifecycle.audits.scores import PARTS
 from services.gateway.public.appeals import PATH, AppealRequest
+from services.gateway.public.proofs import PREFIX, SUFFIX, ProofRequest
 
 Schema = dict[str, Any]
 """A part of the OpenAPI document: JSON of any depth."""
@@ -47,14 +48,17 @@ _FIELDS: Final[Schema] = {
     "last_updated": {"type": "string", "format": "date-time"},
 }
 _STORED: Final[Schema] = {"appeal_id": _TEXT, "page": _TEXT}
-_APPEAL: Final[Schema] = {"type": "object", "required": [*_STORED], "properties": _STORED}
+_APPEAL: Final[Schema] = {"type": "object", "required": [*_STORED], "properties": _STORED | {"token": _TEXT}}
+_OFFERED: Final[Schema] = {"type": "object", "required": ["page"], "properties": {"page": _TEXT}}
 
 
 def describe_public(schema: Schema, *, publishers: bool) -> Schema:
     """Add appeals, and sources while the catalogue is on, to an OpenAPI document, in place."""
-    _, definitions = models_json_schema([(AppealRequest, "validation")], ref_template=_REF)
+    models: Final = (AppealRequest, ProofRequest)
+    _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
     schema.setdefault("components", {}).setdefault("schemas", {}).update(definitions.get("$defs", {}))
     schema.setdefault("paths", {})[PATH] = {"post": _appeals()}
+    schema["paths"][f"{PREFIX}{{appeal_id}}{SUFFIX}"] = {"post": _proofs()}
     if publishers:
         schema["paths"][PUBLISHER] = {"get": _publisher()}
     return schema
@@ -73,9 +77,33 @@ def _appeals() -> Schema:
     return {
         "tags": ["public"],
         "summary": "Object to a result",
-        "description": "An operator decides. Neither an account nor a name is needed.",
+        "description": "An operator decides. Neither an account nor a name is needed. `by_author` claims that it "
+        "is by the post's author, who proves it by publishing the `token` of the answer in a post and naming that.",
         "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=AppealRequest.__name__)})},
         "responses": {"201": {"description": "It is stored", "content": _json(_APPEAL)}, **_refuse(refusals)},
+    }
+
+
+def _proofs() -> Schema:
+    refusals = {
+        "400": "The body is not valid, or the page cannot be a post of the author",
+        "404": "There is no appeal with this id that claims to be the author's",
+        "409": "The author is proven already",
+        "410": "The token has expired",
+        "413": "The request is too large",
+        "415": "The body is not JSON",
+        "429": "Too many requests of one network",
+        "503": "Something behind this service does not answer; try again",
+    }
+    return {
+        "tags": ["public"],
+        "summary": "Name the page on which an author has published their appeal's token",
+        "description": "The site is asked soon afterwards; the appeal's page says what came of it.",
+        "parameters": [
+            {"name": "appeal_id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
+        ],
+        "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=ProofRequest.__name__)})},
+        "responses": {"202": {"description": "It will be looked at", "content": _json(_OFFERED)}, **_refuse(refusals)},
     }
 
 

@@ -1,31 +1,44 @@
-"""Appeals against results, without the words of who appealed."""
+"""Appeals against results, without the words of who appealed, and what proves that they are authors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from pydantic import JsonValue
 from sqlalchemy import text as sql
 
-from contracts.v1.appeal import AppealKind, AppealOutcome
+from contracts.v1.appeal import AppealKind, AppealOutcome, ProofOutcome
 from services.gateway.record.connection import Queries
 
 _TARGET: Final = sql("""
     SELECT v.correlation, jsonb_path_query_array(d.claims, '$[*].id') AS claims,
         coalesce((SELECT max(a.sequence) FROM appeal a WHERE a.investigation_id = d.investigation_id), 0) AS newest,
+        p.platform, w.platform_user_id AS author,
         EXISTS (SELECT FROM appeal a WHERE a.investigation_id = d.investigation_id AND a.outcome IS NULL) AS is_open,
         (SELECT count(*) FROM appeal a WHERE a.range_key = :range_key AND a.opened_at > :since) AS recent
     FROM investigation_doc d JOIN investigation i ON i.id = d.investigation_id AND i.origin <> 'CONTROL'
-        JOIN post_version v ON v.id = i.post_version_id
+        JOIN post_version v ON v.id = i.post_version_id JOIN post p ON p.id = v.post_id
+        LEFT JOIN version_heading h ON h.post_version_id = v.id AND h.confirmed LEFT JOIN author w ON w.id = h.author_id
     WHERE d.investigation_id = :id
+""")
+_PROVABLE: Final = sql("""
+    SELECT a.id, a.investigation_id, a.opened_at, a.proof, v.correlation, p.platform, p.external_id,
+        w.platform_user_id AS author, m.document
+    FROM appeal a JOIN investigation i ON i.id = a.investigation_id JOIN post_version v ON v.id = i.post_version_id
+        JOIN post p ON p.id = v.post_id JOIN version_heading h ON h.post_version_id = v.id AND h.confirmed
+        JOIN author w ON w.id = h.author_id
+        JOIN version_metadata m ON m.post_version_id = v.id AND m.platform = p.platform
+    WHERE a.id = :id AND a.by_author
 """)
 _ONE: Final = sql("""
     SELECT a.id, a.investigation_id, a.kind, jsonb_array_length(a.claims) AS named, a.opened_at, a.outcome, a.reason,
-        a.decided_at, r.id AS run
+        a.decided_at, r.id AS run, a.by_author, a.proof, p.platform
     FROM appeal a JOIN investigation o ON o.id = a.investigation_id
+        JOIN post_version v ON v.id = o.post_version_id JOIN post p ON p.id = v.post_id
         LEFT JOIN investigation r ON r.post_version_id = o.post_version_id AND r.analysis = o.analysis
             AND r.origin = 'APPEAL' AND r.origin_id = a.id AND r.status = 'COMPLETE'
     WHERE a.id = :id
@@ -54,19 +67,39 @@ class AppealTarget:
     """A result that may be appealed against.
 
     Shapes: `claims` are the findings that stand. `newest` is the sequence of its newest appeal, 0: none. `recent` are
-    the appeals of the caller's network against any result.
+    the appeals of the caller's network against any result. `author` is who wrote the post, by the site's word.
     """
 
     correlation: UUID
     claims: frozenset[UUID]
     newest: int
+    platform: str
+    author: str | None
     is_open: bool
     recent: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProvableAppeal:
+    """An appeal that claims to be the author's, and the post with its author and metadata, by the site's word."""
+
+    id: UUID
+    investigation_id: UUID
+    opened_at: datetime
+    proof: ProofOutcome | None
+    correlation: UUID
+    platform: str
+    external_id: str
+    author: str
+    document: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AppealShown:
-    """An appeal. Shapes: `named` is how many findings it names; no `outcome`: it is open. `run` looked into it."""
+    """An appeal. Shapes: `named` is how many findings it names; no `outcome`: it is open. `run` looked into it.
+
+    `proof`: what became of the newest attempt to prove that it is the author's.
+    """
 
     id: UUID
     investigation_id: UUID
@@ -77,6 +110,9 @@ class AppealShown:
     reason: str | None
     decided_at: datetime | None
     run: UUID | None
+    by_author: bool
+    proof: ProofOutcome | None
+    platform: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +141,10 @@ class Appeals(Queries):
     async def target(self, investigation_id: UUID, range_key: str, since: datetime) -> AppealTarget | None:
         """The result with this id, and what limits appeals against it."""
         return await self._one(AppealTarget, _TARGET, id=investigation_id, range_key=range_key, since=since)
+
+    async def provable(self, appeal_id: UUID) -> ProvableAppeal | None:
+        """The appeal with this id, if it claims to be the author's and the site names who that is."""
+        return await self._one(ProvableAppeal, _PROVABLE, id=appeal_id)
 
     async def one(self, appeal_id: UUID) -> AppealShown | None:
         """The appeal with this id."""

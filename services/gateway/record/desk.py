@@ -33,7 +33,8 @@ _JOBS: Final = sql("""
     ORDER BY created_at DESC, id LIMIT :limit
 """)
 _APPEALS: Final = sql("""
-    SELECT id, investigation_id, kind, jsonb_array_length(claims) named, words, links, opened_at FROM appeal
+    SELECT id, investigation_id, kind, jsonb_array_length(claims) named, words, links, opened_at,
+        proof IS NOT DISTINCT FROM 'PROVEN' is_of_author FROM appeal
     WHERE outcome IS NULL AND (CAST(:at AS timestamptz) IS NULL OR (opened_at, id) > (:at, CAST(:after AS uuid)))
     ORDER BY opened_at, id LIMIT :limit
 """)
@@ -64,7 +65,10 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppealRow:
-    """An appeal that waits, with its words. Shapes: `named` is how many findings it names."""
+    """An appeal that waits, with its words. Shapes: `named` is how many findings it names.
+
+    `is_of_author`: that it is by the post's author is proven.
+    """
 
     id: UUID
     investigation_id: UUID
@@ -73,6 +77,7 @@ class AppealRow:
     words: str
     links: Sequence[str]
     opened_at: datetime
+    is_of_author: bool = False
 
 
 class DeskQueries(Queries):

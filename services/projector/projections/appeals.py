@@ -6,22 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from contracts.v1 import AppealDecided, AppealOpened
+from contracts.v1 import AppealDecided, AppealOpened, AppealProofChecked
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material
 from services.projector.rows.appeals import APPEALS, Appeal
 from services.projector.rows.table import RowKey, Tables
 
+PROVEN: Final = "PROVEN"
 _APPEAL: Final = APPEALS.by()
 
 
-def keys(event: AppealOpened | AppealDecided) -> Sequence[RowKey]:
+def keys(event: AppealOpened | AppealProofChecked | AppealDecided) -> Sequence[RowKey]:
     """The appeal."""
     return ((_APPEAL, event.appeal_id),)
 
 
 def open_appeal(tables: Tables, fact: Fact, event: AppealOpened, material: Material) -> None:
-    """A reader objected. The table refuses what is about no investigation, as after an erasure."""
+    """Somebody objected. The table refuses what is about no investigation, as after an erasure."""
     if tables[APPEALS].get(event.appeal_id) is None:
         tables[APPEALS].add(
             Appeal(
@@ -34,8 +35,16 @@ def open_appeal(tables: Tables, fact: Fact, event: AppealOpened, material: Mater
                 event.range_key,
                 fact.at,
                 fact.sequence,
+                event.by_author,
             )
         )
+
+
+def check_proof(tables: Tables, fact: Fact, event: AppealProofChecked, material: Material) -> None:
+    """An attempt to prove its author was looked at; what is proven once stays so."""
+    known = tables[APPEALS].get(event.appeal_id)
+    if known is not None and known.by_author and known.proof != PROVEN:
+        tables[APPEALS].put(replace(known, proof=event.outcome))
 
 
 def decide(tables: Tables, fact: Fact, event: AppealDecided, material: Material) -> None:

@@ -1,4 +1,4 @@
-"""Objections of readers to results."""
+"""Objections to results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from services.projector.rows.table import Table, row
 
 @row
 class Appeal:
-    """An appeal, and what was decided about it."""
+    """An appeal, whether its author is proven, and what was decided about it."""
 
     id: UUID
     investigation_id: UUID
@@ -23,9 +23,11 @@ class Appeal:
     range_key: str
     opened_at: datetime
     sequence: int
+    by_author: bool
+    proof: str | None = None
     outcome: str | None = None
     reason: str | None = None
     decided_at: datetime | None = None
 
 
-APPEALS: Final = Table("appeal", Appeal, ("id",), ("outcome", "reason", "decided_at"))
+APPEALS: Final = Table("appeal", Appeal, ("id",), ("proof", "outcome", "reason", "decided_at"))

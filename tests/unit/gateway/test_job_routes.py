@@ -75,7 +75,10 @@ async def test_nothing_of_it_is_there_by_default(method: str, path: str) -> None
     response = await bench.http.request(method, path, headers={"authorization": f"Bearer {KEY}"})
     assert response.status_code == 404
     paths = (await bench.http.get("/openapi.json")).json()["paths"]
-    assert [each for each in paths if each.startswith(("/v1", "/admin", "/problems"))] == ["/v1/appeals"], "for readers"
+    assert [each for each in paths if each.startswith(("/v1", "/admin", "/problems"))] == [
+        "/v1/appeals",
+        "/v1/appeals/{appeal_id}/proof",
+    ], "for readers"
 
 
 @pytest.mark.requirement("FH-21")
@@ -361,6 +364,7 @@ async def test_the_routes_are_described() -> None:
     job = "/v1/jobs/{job_id}"
     assert paths == {
         "/v1/appeals",
+        "/v1/appeals/{appeal_id}/proof",
         "/v1/health",
         "/v1/analyze",
         "/v1/estimate",

@@ -17,6 +17,8 @@ from contracts.topology import ERRATA, VIEWS
 from contracts.v1 import (
     AppealDecided,
     AppealOpened,
+    AppealProofChecked,
+    AppealProofOffered,
     CanonicalUnavailable,
     ClaimApproved,
     ClaimHeld,
@@ -44,6 +46,7 @@ from contracts.v1 import (
     encode,
 )
 from contracts.v1 import ids as derived
+from contracts.v1.appeal import ProofOutcome
 from contracts.v1.finding import FindingState
 from contracts.v1.pages import Observation, Sighting
 from contracts.v1.parts import (
@@ -445,6 +448,31 @@ class Page:
             text="It was in another year.",
             links=("https://source.example/year",),
             range_key=digest("network"),
+            by_author=True,
+        )
+
+    def offered(self) -> AppealProofOffered:
+        """A page that is to prove that the objection is the author's."""
+        opened = self.appealed()
+        return AppealProofOffered(
+            appeal_id=opened.appeal_id,
+            investigation_id=self.investigation_id,
+            author="ada",
+            observation=Observation(
+                observation_id=uid(f"proof {opened.appeal_id}"), post=self.post, url="https://site.example/token"
+            ),
+            until=START + timedelta(hours=72),
+        )
+
+    def proven(self, outcome: ProofOutcome = "PROVEN") -> AppealProofChecked:
+        """What came of it."""
+        offered = self.offered()
+        proof = offered.observation.observation_id
+        return AppealProofChecked(
+            proof_id=proof if outcome == "PROVEN" else uid(f"{outcome} {proof}"),
+            appeal_id=offered.appeal_id,
+            investigation_id=self.investigation_id,
+            outcome=outcome,
         )
 
     def decided(self) -> AppealDecided:
@@ -579,7 +607,8 @@ def _life(draw: random.Random, number: int, words: int) -> Iterator[Event]:
     if number % 4 == 1 and any(isinstance(event, InvestigationCompleted) for event in run):
         states: tuple[FindingState, ...] = ("SUSPENDED", "RELEASED", "RETRACTED")
         yield from (old.changed(0, state, nth) for nth, state in enumerate(states[: number % 3 + 1]))
-        yield from (old.appealed(), old.appealed(), old.decided()) if number % 3 else (old.appealed(),)
+        yield from (old.appealed(), old.appealed(), old.offered(), old.proven(), old.proven("NO_TOKEN"))
+        yield from (old.decided(),) if number % 3 else ()
     if old.provenance == "CLIENT_FALLBACK" and old.post.platform != "X":
         yield old.verified()
     if draw.random() < 0.5:

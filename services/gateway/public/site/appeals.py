@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from contracts.v1.appeal import AppealKind, AppealOutcome
+from contracts.v1.appeal import PROOF_HOURS, AppealKind, AppealOutcome, ProofOutcome, make_proof_token
+from platforms import find_platform
 from services.gateway.domain import parse_id
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.repository import PublicRecord
@@ -22,6 +23,16 @@ _OUTCOMES: Final[Mapping[AppealOutcome, str]] = MappingProxyType(
     {"UPHELD": "Upheld", "PARTLY": "Upheld in part", "DISMISSED": "Dismissed", "REFUSED": "Refused"}
 )
 
+_REFUSED: Final[Mapping[ProofOutcome, str]] = MappingProxyType(
+    {
+        "NO_TOKEN": "the page is the author’s, but the token does not stand in its text. A page is fetched again after "
+        "five minutes only",
+        "OTHER_AUTHOR": "the page is by somebody else",
+        "EXPIRED": "the token had expired when the page was to be looked at",
+        "UNAVAILABLE": "the site did not show such a page of the author’s to the public",
+    }
+)
+
 
 async def show_appeal(record: PublicRecord, name: str) -> Values | None:
     """Values of the template; None: there is no such appeal."""
@@ -33,4 +44,15 @@ async def show_appeal(record: PublicRecord, name: str) -> Values | None:
     if appeal is None:
         return None
     outcome = None if appeal.outcome is None else _OUTCOMES[appeal.outcome]
-    return {"section": None, "it": appeal, "kind": _KINDS[appeal.kind], "outcome": outcome}
+    site = find_platform(appeal.platform)
+    return {
+        "section": None,
+        "it": appeal,
+        "kind": _KINDS[appeal.kind],
+        "outcome": outcome,
+        "is_proven": appeal.proof == "PROVEN",
+        "token": make_proof_token(appeal.id),
+        "hours": PROOF_HOURS,
+        "place": None if site is None else site.proof_place,
+        "refused": None if appeal.proof is None else _REFUSED.get(appeal.proof),
+    }

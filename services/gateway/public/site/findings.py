@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Final
 
 from contracts.rpc.public import LoggedDecision
+from platforms import has_proof_place
 from services.gateway.public.site import jsonld, links, naming, provenance
 from services.gateway.public.site.cards import name_post
 from services.gateway.public.site.gate_words import describe_gate
@@ -129,6 +130,7 @@ def show_investigation(base: str, details: Details, part: int = 1) -> Values | N
         "timeline": build_timeline(row, details.attempts, details.candidates),
         "decisions": details.decisions,
         "appeals": details.appeals,
+        "provable": row.named_author is not None and has_proof_place(row.platform),
         "attempts": details.attempts,
         "machine_readable": [
             jsonld.embed(document)

@@ -1,0 +1,89 @@
+"""What readers send without an account: a JSON document, or a form on a page of this server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from kit.addresses import ip_range_prefix
+from kit.clock import Clock
+from services.gateway.http import (
+    BodyTimeouts,
+    BodyTooLarge,
+    ClientDisconnected,
+    Receive,
+    Reply,
+    Scope,
+    read_body,
+)
+from services.gateway.rate_limit import TokenBuckets
+
+JSON: Final = b"application/json"
+FORM: Final = b"application/x-www-form-urlencoded"
+ATTEMPTS: Final = 20
+"""Requests of one network at once, whatever comes of them; then one a minute."""
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Refusal(Exception):
+    """The answer to what is not taken."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.reply = answer(status, {"message": message})
+
+
+class PostedRequests:
+    """Reads requests within the limits of their networks. `address` says where a request comes from."""
+
+    def __init__(self, clock: Clock, address: Callable[[Scope], str], body_timeouts: BodyTimeouts) -> None:
+        self._address = address
+        self._body_timeouts = body_timeouts
+        self._attempts = TokenBuckets(clock, burst=ATTEMPTS, every_s=60.0)
+
+    async def read(self, scope: Scope, receive: Receive) -> tuple[bytes, str, bool]:
+        """The body, the network that it comes from, and whether it is a form. Raises: Refusal."""
+        if scope["method"] != "POST":
+            raise Refusal(405, "only POST")
+        network = ip_range_prefix(self._address(scope))
+        if not self._attempts.take(network):
+            raise Refusal(429, "Too many requests; please try again later.")
+        headers = dict(scope["headers"])
+        kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+        if kind not in (JSON, FORM):
+            raise Refusal(415, f"The body must be {JSON.decode()} or {FORM.decode()}.")
+        if kind == FORM and headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none"):
+            raise Refusal(403, "The form must be on a page of this server.")
+        return await self._read(headers, receive), network, kind == FORM
+
+    async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+        try:
+            return await read_body(receive, headers.get(b"content-length", b""), self._body_timeouts)
+        except BodyTooLarge:
+            raise Refusal(413, "The request is too large.") from None
+        except (TimeoutError, ClientDisconnected):
+            raise Refusal(400, "The request is incomplete.") from None
+
+
+def parse(model: type[Model], body: bytes) -> Model:
+    """Read a request. Raises: Refusal: it is none."""
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "body"
+        raise Refusal(400, f"{place}: {first['msg']}") from None
+
+
+def answer(status: int, body: Mapping[str, str], *headers: tuple[bytes, bytes]) -> Reply:
+    """An answer that nobody may cache."""
+    common = ((b"content-type", b"application/json"), (b"cache-control", b"no-store"))
+    return Reply(status, orjson.dumps(body), (*common, *headers))
+
+
+def go_to(page: str) -> Reply:
+    """Send a browser from its form to a page."""
+    return Reply(303, headers=((b"location", page.encode()), (b"cache-control", b"no-store")))

@@ -1,0 +1,56 @@
+"""Looks whether a page that was named is by the author of a post, and holds the token of their appeal."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from contracts.v1 import AppealProofChecked, AppealProofOffered, Event
+from contracts.v1.appeal import ProofOutcome, make_proof_token
+from contracts.v1.parts import Author
+from kit.clock import Clock
+from kit.errors import Reject, Retry
+from platforms import find_platform
+from platforms.base import Platform
+from services.verifier.domain import Overloaded, Unavailable
+from services.verifier.ports import Pages, StoredTexts
+
+
+def judge_proof(offered: AppealProofOffered, author: Author | None, text: str) -> ProofOutcome:
+    """What a page with this author and text proves. Pure."""
+    if author is None or author.platform_user_id != offered.author:
+        return "OTHER_AUTHOR"
+    return "PROVEN" if make_proof_token(offered.appeal_id) in text else "NO_TOKEN"
+
+
+class AuthorProofs:
+    """Handles pages that are offered as proofs."""
+
+    def __init__(self, pages: Pages, texts: StoredTexts, clock: Clock) -> None:
+        self._pages = pages
+        self._texts = texts
+        self._clock = clock
+
+    async def on_appeal_proof_offered(self, event: AppealProofOffered, delivery_count: int) -> AsyncIterator[Event]:
+        """Yield what the page proves. Raises: Retry: too many requests of this site wait. Reject: unknown platform."""
+        site = find_platform(event.observation.post.platform)
+        if site is None:
+            raise Reject(f"no platform {event.observation.post.platform!r} is known here")
+        outcome: ProofOutcome = "EXPIRED"
+        if not event.has_expired(self._clock.now()):
+            outcome = await self._look(site, event, delivery_count)
+        yield AppealProofChecked(
+            proof_id=event.observation.observation_id,
+            appeal_id=event.appeal_id,
+            investigation_id=event.investigation_id,
+            outcome=outcome,
+        )
+
+    async def _look(self, site: Platform, event: AppealProofOffered, delivery_count: int) -> ProofOutcome:
+        match await self._pages.page(event.observation, delivery_count):
+            case Overloaded(after_s):
+                raise Retry(after_s, "too many requests of this site")
+            case Unavailable():
+                return "UNAVAILABLE"
+            case page:
+                text = "" if page.text is None else await self._texts.get_text(page.text)
+                return judge_proof(event, site.author(page.metadata), text)

@@ -1,0 +1,61 @@
+"""Where an author can publish a token: only the address of a post that can be theirs is taken."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from contracts.v1.pages import Observation
+from contracts.v1.parts import PostRef
+from platforms import PLATFORMS, get_platform, has_proof_place
+from platforms.base import IdentityMismatch, Metadata
+
+DID = "did:plc:abcdefghijklmnopqrstuvwx"
+PANES: Metadata = {"publication_subdomain": "panes", "slug": "old", "substack_post_id": "9"}
+GOOD = [
+    ("LESSWRONG", "https://www.lesswrong.com/posts/aB3dE5", "ada", "aB3dE5"),
+    ("LESSWRONG", "https://www.lesswrong.com/posts/aB3dE5/caf%C3%A9", "ada", "aB3dE5"),
+    ("BLUESKY", f"https://bsky.app/profile/{DID}/post/3kqk5yj2l2c2a", DID, f"{DID}/3kqk5yj2l2c2a"),
+    ("BLUESKY", "https://bsky.app/profile/ada.example/post/3kqk5yj2l2c2a", DID, f"{DID}/3kqk5yj2l2c2a"),
+    ("SUBSTACK", "https://panes.substack.com/p/new", "ada", "9"),
+    ("SUBSTACK", "https://www.panes.example/p/new", "ada", "9"),
+]
+BAD = [
+    ("LESSWRONG", "https://www.lesswrong.com/users/ada", "ada", "not that of a LessWrong post"),
+    ("LESSWRONG", "https://lesswrong.example/posts/aB3dE5", "ada", "not that of a LessWrong post"),
+    ("LESSWRONG", "https://www.lesswrong.com/posts/aB3dE5", "name:ada", "several may have this name"),
+    ("BLUESKY", f"https://bsky.app/profile/{DID}", DID, "no"),
+    ("BLUESKY", "https://bsky.app/profile/did:plc:zzzzzzzzzzzzzzzzzzzzzzzz/post/3kqk5yj2l2c2a", DID, "author"),
+    ("SUBSTACK", "https://other.substack.com/p/new", "ada", "publication"),
+    ("SUBSTACK", "https://panes.substack.com/about", "ada", "not that of a Substack post"),
+    ("SUBSTACK", "http://127.0.0.1/p/new", "ada", "URL"),
+    ("WIKIPEDIA", "https://en.wikipedia.org/wiki/A", "ada", "no place"),
+    ("X", "https://x.com/ada/status/1", "ada", "no place"),
+]
+
+
+@pytest.mark.parametrize(("platform", "url", "author", "external_id"), GOOD)
+def test_the_address_of_a_post_that_can_be_theirs(platform: str, url: str, author: str, external_id: str) -> None:
+    site = get_platform(platform)
+    known = PostRef(platform=platform, external_id="9")
+    post, metadata = site.own_post(url, author, known, PANES)
+    assert post == PostRef(platform=platform, external_id=external_id)
+    seen = Observation(observation_id=uuid4(), post=post, url=url, metadata=dict(metadata))
+    request = site.canonical_request(seen)
+    assert request is not None
+    if platform == "SUBSTACK":
+        assert request.url == "https://panes.substack.com/api/v1/posts/new"
+
+
+@pytest.mark.requirement("TR-36")
+@pytest.mark.parametrize(("platform", "url", "author", "why"), BAD)
+def test_any_other_address_is_refused(platform: str, url: str, author: str, why: str) -> None:
+    """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
+    with pytest.raises(IdentityMismatch, match=why):
+        get_platform(platform).own_post(url, author, PostRef(platform=platform, external_id="9"), PANES)
+
+
+def test_authors_can_prove_themselves_on_these_sites() -> None:
+    assert {site.name for site in PLATFORMS if has_proof_place(site.name)} == {"LESSWRONG", "SUBSTACK", "BLUESKY"}
+    assert not has_proof_place("GEOCITIES")
