@@ -60,9 +60,10 @@ class LeafInvalid(MalformedError):
 class Leaf(BaseModel):
     """An entry; the names are short because every entry repeats them.
 
-    Shapes: `k` is the kind, `a` the analysis, `n` how many findings, `g` how many candidates each gate refused, `c`
-    commitments to documents, `ref` earlier leaves, by index, that this one is about, `why` a code. Units: `t` is
-    milliseconds since 1970, when the log of events stored the fact; `h` milliseconds that a finding had to be held.
+    Shapes: `k` is the kind, `a` the analysis, `n` how many findings, or where the log begins how many investigations
+    with findings have no leaf, `g` how many candidates each gate refused, `c` commitments to documents, `ref` earlier
+    leaves, by index, that this one is about, `why` a code. Units: `t` is milliseconds since 1970, when the log of
+    events stored the fact; `h` milliseconds that a finding had to be held.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

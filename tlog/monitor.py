@@ -29,7 +29,7 @@ LONGEST_HOLD: Final = timedelta(days=7)
 """A hold without an end after that time belongs to an investigation that failed."""
 
 PendingState = Literal["HELD", "RELEASED", "WITHHELD", "COMMITTED"]
-_ABOUT_AN_EARLIER: Final[frozenset[Kind]] = frozenset({"released", "suspended", "retracted", "control_opened"})
+_CHANGES: Final[frozenset[Kind]] = frozenset({"released", "suspended", "retracted"})
 _RESULTS: Final[frozenset[Kind]] = frozenset({"found", "nothing_found", "failed", "cancelled"})
 
 
@@ -45,11 +45,12 @@ class Pending:
 class Seen:
     """What a monitor knows of a log. Units: `newest` is milliseconds since 1970, of the newest leaf.
 
-    Shapes: `pending` by the index of the leaf.
+    Shapes: `pending` by the index of the leaf; `earlier` investigations from before the log have no leaf yet.
     """
 
     tree: Tree = field(default_factory=Tree)
     newest: int = 0
+    earlier: int = 0
     pending: Mapping[int, Pending] = field(default_factory=dict)
 
 
@@ -92,7 +93,8 @@ def inspect(seen: Seen, visit: Visit, stale_after: timedelta) -> tuple[Seen, tup
     newest = max([seen.newest, *(leaf.t for leaf in map(_parse, visit.leaves) if leaf is not None)])
     oldest = newest - LONGEST_HOLD / _MILLISECOND
     kept = {index: each for index, each in pending.items() if each.state == "COMMITTED" or each.t >= oldest}
-    return Seen(seen.tree.append(map(hash_leaf, visit.leaves)), newest, kept), alarms
+    earlier = max(0, seen.earlier + _count_earlier(visit.leaves))
+    return Seen(seen.tree.append(map(hash_leaf, visit.leaves)), newest, earlier, kept), alarms
 
 
 def _inspect_tree(seen: Seen, visit: Visit) -> Iterator[Alarm]:
@@ -107,7 +109,7 @@ def _inspect_tree(seen: Seen, visit: Visit) -> Iterator[Alarm]:
 
 
 def _inspect_leaves(seen: Seen, visit: Visit) -> Iterator[Alarm]:
-    latest, results, erased = seen.newest, 0, 0
+    latest, results, erased, earlier = seen.newest, 0, 0, seen.earlier
     soonest = (visit.now + CLOCKS).timestamp() * 1_000
     for index, data in enumerate(visit.leaves, seen.tree.size):
         leaf = _parse(data)
@@ -122,13 +124,22 @@ def _inspect_leaves(seen: Seen, visit: Visit) -> Iterator[Alarm]:
             yield Alarm("dated in the future", index)
         if any(each >= index for each in leaf.ref):
             yield Alarm("refers to a later leaf", index)
-        if leaf.k in _ABOUT_AN_EARLIER and not leaf.ref:
+        earlier += _count_earlier([data])
+        if (leaf.k == "control_opened" and not leaf.ref) or earlier < 0:
             yield Alarm(f"{leaf.k} without the leaf that it is about", index)
+            earlier = max(0, earlier)
         latest = max(latest, leaf.t)
         results += leaf.k in _RESULTS
         erased += len(leaf.ref) if leaf.k == "redacted" else leaf.k == "erased"
     if erased > max(FEW, (results + seen.tree.size) * ERASED_PER_CENT // 100):
         yield Alarm(f"{erased} leaves were erased at once")
+
+
+def _count_earlier(leaves: Sequence[bytes]) -> int:
+    """Investigations from before the log: those that its opening names, minus those that a leaf changes."""
+    parsed = [leaf for leaf in map(_parse, leaves) if leaf is not None]
+    named = sum(leaf.n or 0 for leaf in parsed if leaf.k == "log" and leaf.why == "OPENED")
+    return named - sum(leaf.k in _CHANGES and not leaf.ref for leaf in parsed)
 
 
 def _inspect_order(pending: dict[int, Pending], size: int, leaves: Sequence[bytes]) -> Iterator[Alarm]:

@@ -19,7 +19,8 @@ VerifierKey = Annotated[str, Field(pattern=r"^[a-z0-9.:/_-]+\+[0-9a-f]{8}\+[A-Za
 class LogChanged(OnceEvent):
     """The decision log begins with this fact, or signs with other keys after it.
 
-    Facts before OPENED are not in the log. `keys` are all that sign from now on; the first of them counts.
+    Facts before OPENED are not in the log; `earlier` investigations among them ended with findings, which may still be
+    taken back. `keys` are all that sign from now on; the first of them counts.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.log.changed"
@@ -27,6 +28,7 @@ class LogChanged(OnceEvent):
     origin: Origin
     what: Literal["OPENED", "KEYS"]
     keys: tuple[VerifierKey, ...] = Field(min_length=1, max_length=4)
+    earlier: int = Field(default=0, ge=0)
 
     @property
     def log_id(self) -> UUID:

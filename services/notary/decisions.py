@@ -284,7 +284,7 @@ def _make(event: Event, run: Run) -> tuple[Leaf, list[Document], list[UUID]] | N
             flagged = sum(each.outcome == "FLAGGED" for each in event.controls)
             return Leaf(k="control_opened", t=0, n=flagged), [describe(event)], []
         case LogChanged():
-            return Leaf(k="log", t=0, why=event.what), [describe(event)], [event.log_id]
+            return Leaf(k="log", t=0, n=event.earlier or None, why=event.what), [describe(event)], [event.log_id]
         case ErasureOrdered():
             return Leaf(k="redacted", t=0), [], []
         case _:

@@ -18,6 +18,7 @@ from services.__main__ import main
 from services.commands.log.monitor import visit
 from services.witness.app import make_app
 from services.witness.store import Store
+from tests.support.public_record import ESSAY, Article
 from tests.support.published_finding import ARTICLE, changed, run_of
 from tests.support.system import GivenServers, System, system, until
 from tlog.decision import prove_decision
@@ -82,6 +83,8 @@ async def test_a_log_begins_is_witnessed_outlasts_a_kill_and_is_monitored(tmp_pa
                 notary = await running.up("notary")
                 waits = await running.run("log", "status")
                 assert (waits.code, "openerrata log init" in waits.err) == (1, True)
+                await tell(running, *run_of(ESSAY))
+                await until(lambda: is_shown(running, ESSAY), "a finding is public before the log begins")
                 begun = await running.run("log", "init")
                 assert f"log {key.verifier}" in begun.out, begun.err
                 await tell(running, *run_of(ARTICLE))
@@ -106,3 +109,20 @@ async def test_a_log_begins_is_witnessed_outlasts_a_kill_and_is_monitored(tmp_pa
                 assert (checked.exit_code, '"k":"suspended"' in checked.output) == (0, True), checked.output
                 report = await visit(f"{running.url}/log/v1", policy, tmp_path / "seen", SystemClock().now())
                 assert (report.size, report.new, report.cosignatures, report.alarms) == (3, 3, 1, ())
+
+                earlier = {"claim_id": ESSAY.claim(0)[0], "investigation_id": ESSAY.investigation_id}
+                await tell(running, changed("SUSPENDED", 0).model_copy(update=earlier))
+
+                async def is_monitored() -> bool:
+                    seen = tmp_path / "seen"
+                    report = await visit(f"{running.url}/log/v1", policy, seen, SystemClock().now())
+                    assert report.alarms == ()
+                    return report.size == 4
+
+                await until(is_monitored, "what is taken back of before the log is a leaf, and no alarm")
+
+
+async def is_shown(running: System, article: Article) -> bool:
+    """Whether the result of an article is public."""
+    async with httpx.AsyncClient(base_url=running.url, timeout=10, trust_env=False) as http:
+        return (await http.get(f"/investigations/{article.investigation_id}.json")).status_code == 200

@@ -30,6 +30,7 @@ from tlog.keys import Algorithm, SigningKey
 from tlog.policy import Policy
 
 _ORIGIN: Final = re.compile(r"[a-z0-9.-]+(:[0-9]{1,5})?(/[a-z0-9._-]+)*")
+_EARLIER: Final = "SELECT count(DISTINCT investigation_id) FROM readmodel.claim"
 _STATUS: Final = """
     SELECT s.size, c.size, c.published_at,
         (SELECT count(*) FROM log.cosignature g WHERE g.size = c.size),
@@ -192,9 +193,11 @@ async def _open(found: Servers, identity: Identity) -> LogChanged | None:
         for fact in facts:
             if isinstance(fact.event, LogChanged) and fact.event.keys == keys:
                 return None
-        event = LogChanged(
-            follows=facts[0].sequence if facts else 0, origin=origin, what="KEYS" if facts else "OPENED", keys=keys
-        )
+        if facts:
+            event = LogChanged(follows=facts[0].sequence, origin=origin, what="KEYS", keys=keys)
+        else:
+            earlier = await _count_earlier(found)
+            event = LogChanged(origin=origin, what="OPENED", keys=keys, earlier=earlier)
         try:
             await bus.publish(event, correlation=SystemClock().new_id())
         except PublishConflict:
@@ -202,6 +205,13 @@ async def _open(found: Servers, identity: Identity) -> LogChanged | None:
                 "somebody else changed the log at this moment; look at it, then repeat this"
             ) from None
         return event
+
+
+async def _count_earlier(found: Servers) -> int:
+    await migrate(found.database_url)
+    async with await open_session(found.database_url) as db:
+        row = await (await db.execute(_EARLIER)).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 async def _read_status(found: Servers, origin: str) -> tuple[int, int | None, datetime | None, int, int | None] | None:

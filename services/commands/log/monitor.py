@@ -49,6 +49,7 @@ class _State(BaseModel):
     size: int
     edge: tuple[str, ...]
     newest: int
+    earlier: int = 0
     pending: tuple[_Pending, ...] = ()
 
 
@@ -128,7 +129,7 @@ def _load(file: Path) -> tuple[Seen, str | None]:
         state = _State.model_validate_json(file.read_bytes())
         tree = Tree(state.size, tuple(map(decode_base64, state.edge)))
         pending = {each.index: Pending(each.state, each.t) for each in state.pending}
-        return Seen(tree, state.newest, pending), state.origin
+        return Seen(tree, state.newest, state.earlier, pending), state.origin
     except FileNotFoundError:
         return Seen(), None
     except (OSError, ValidationError, ValueError) as error:
@@ -138,7 +139,9 @@ def _load(file: Path) -> tuple[Seen, str | None]:
 def _save(file: Path, origin: str, seen: Seen) -> None:
     edge = tuple(map(encode_base64, seen.tree.edge))
     pending = tuple(_Pending(index=index, state=each.state, t=each.t) for index, each in seen.pending.items())
-    state = _State(origin=origin, size=seen.tree.size, edge=edge, newest=seen.newest, pending=pending)
+    state = _State(
+        origin=origin, size=seen.tree.size, edge=edge, newest=seen.newest, earlier=seen.earlier, pending=pending
+    )
     draft = file.with_name(f".{file.name}.draft")
     draft.write_text(f"{state.model_dump_json(indent=2)}\n")
     os.replace(draft, file)

@@ -95,6 +95,18 @@ def test_each_tampering_raises_an_alarm(name: str) -> None:
     assert len(TAMPERINGS[name]()[1]) == 1
 
 
+def test_what_the_log_began_with_may_be_taken_back_once_each() -> None:
+    opening = Leaf(k="log", t=NEWEST, n=2, why="OPENED").encode()
+    first, second = (Leaf(k=kind, t=NEWEST).encode() for kind in ("suspended", "retracted"))
+    again = Leaf(k="released", t=NEWEST, ref=(1,)).encode()
+    seen, alarms = visit([opening, first, again])
+    assert (seen.earlier, alarms) == (1, ())
+    seen, alarms = visit([opening, first, again, second], seen=seen)
+    assert (seen.earlier, alarms) == (0, ())
+    seen, alarms = visit([opening, first, again, second, first], seen=seen)
+    assert (seen.earlier, list(map(str, alarms))) == (0, ["leaf 4: suspended without the leaf that it is about"])
+
+
 def test_what_follows_a_wrong_tree_is_not_believed() -> None:
     seen, _ = visit(LEAVES[:12])
     again, alarms = visit([*LEAVES[:9], *LEAVES[10:]], seen=seen)
