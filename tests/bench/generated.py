@@ -18,6 +18,7 @@ from typing import Any, Final, get_args
 
 from tests.bench.casebook import Kind, Platform, Post
 from tests.bench.facts import ENGLISH, Fact, Row, facts_in, read_languages, read_table
+from tests.bench.timelines import make_outdated
 
 SEED: Final = "openerrata/cases/1"
 FIRST_DAY: Final = date(2024, 9, 1)
@@ -38,13 +39,15 @@ SIZES: Final[Mapping[Kind, int]] = MappingProxyType(
         "planted": 300,
         "quotation": 150,
         "hypothetical": 150,
+        "outdated": 150,
         "injected_post": 75,
         "injected_page": 75,
         "injected_search": 75,
         "injected_caption": 75,
     }
 )
-"""All that is generated. Units: posts; pairs for `false` and `language` (one wrong, one twin) and for `mirrored`."""
+"""All that is generated. Units: posts; pairs for `false` and `language` (one wrong, one twin) and for `mirrored`; for
+`outdated` threes (one right, one wrong, one twin)."""
 
 _CORRECTIONS: Final = (
     "Correction to my last post. I wrote there: “{false}” That is wrong. {true}",
@@ -272,5 +275,7 @@ def _make(kind: Kind, number: int, writer: _Writer) -> Iterator[Post]:
             return _framed(kind, _HYPOTHESES, writer)
         case "planted":
             return _planted(writer)
+        case "outdated":
+            return make_outdated(number, writer.random)
         case _:
             return _injected(kind, writer)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import islice
+from math import ceil, floor, log10
 
 import pytest
 
+from accuracy.bounds import upper_bound
 from tests.bench import casebook
 from tests.bench.facts import ENGLISH, Fact, facts_in, parse_table, read_languages, read_table
 from tests.bench.generated import LANGUAGES, SIZES, generate
+from tests.bench.timelines import read_timelines
 
 TABLES = ("elements", "capitals", "capital_names", "events", "constants", "planets", "leaders")
+ROW = re.compile(r"^\| (.+?) \| ([\d,]+).*? \| ([\d.]+) %", re.M)
 TABLE = """
 columns = ["key", "value"]
 sources = ["https://one.org/{key}", "https://two.org/{value}"]
@@ -34,11 +39,35 @@ def test_as_many_posts_are_generated_as_the_bounds_need() -> None:
     assert counted["corrected"] >= 600
     assert counted["planted"] >= 300
     assert min(counted["quotation"], counted["hypothetical"]) >= 150
+    outdated = [post for post in posts if post.kind == "outdated"]
+    assert sum(bool(post.wrong) for post in outdated) >= 150
+    assert sum(post.twin_of is not None for post in outdated) >= 150
     assert sum(count for kind, count in counted.items() if kind.startswith("injected")) >= 300
     assert {post.language: None for post in posts if post.kind == "language"}.keys() == set(LANGUAGES)
     assert counted["language"] >= 600
     assert len(LANGUAGES) == 10
     assert len({post.text for post in posts}) == len(posts)
+
+
+@pytest.mark.requirement("TR-41")
+def test_the_readme_says_how_many_posts_there_are_and_what_that_bounds() -> None:
+    """TR-41: The posts with known answers are many, wrong ones have a twin, and a missing recording fails."""
+    counted = Counter(post.kind for post in (*casebook.posts(), *generate()))
+    table = (casebook.FOLDER / "README.md").read_text("utf-8").split("## What the figures say")[1]
+    rows = [(re.findall(r"`(\w+)`", names), posts, bound) for names, posts, bound in ROW.findall(table)]
+    injected = [kind for kind in counted if kind.startswith("injected")]
+    for kinds, posts, bound in rows:
+        for size in [counted[kind] for kind in kinds] or [sum(counted[kind] for kind in injected)]:
+            trials = size // 2 if "mirrored" in kinds else size
+            assert f"{trials:,}" == posts, kinds
+            assert float(bound) == _round_up(100 * upper_bound(0, trials)), kinds
+    assert sorted(kind for kinds, _, _ in rows for kind in kinds) == sorted(counted.keys() - injected)
+
+
+def _round_up(percent: float) -> float:
+    """To two digits."""
+    step = 10.0 ** (floor(log10(percent)) - 1)
+    return round(ceil(percent / step) * step, 3)
 
 
 def test_the_same_seed_gives_the_same_posts_and_less_gives_the_first() -> None:
@@ -51,6 +80,7 @@ def test_the_same_seed_gives_the_same_posts_and_less_gives_the_first() -> None:
 
 def test_every_answer_names_rows_that_exist() -> None:
     known = {row["row"] for table in TABLES for row in read_table(table)}
+    known |= {period.row for timeline in read_timelines() for period in timeline.periods}
     for post in generate():
         assert post.rows
         assert known.issuperset(post.rows), post.id
@@ -59,7 +89,7 @@ def test_every_answer_names_rows_that_exist() -> None:
 def test_a_twin_differs_in_one_value() -> None:
     posts = {post.id: post for post in generate(Fraction(1, 4))}
     for twin in posts.values():
-        if twin.twin_of is not None:
+        if twin.twin_of is not None and twin.kind != "outdated":
             false = posts[twin.twin_of]
             assert false.rows == twin.rows
             (sentence,) = false.wrong
