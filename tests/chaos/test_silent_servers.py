@@ -38,7 +38,7 @@ SILENT_FOR_S: Final = 8.0
 AGAIN_S: Final = 0.5
 MANY: Final = 8
 QUIET_S: Final = 30.0
-MARGIN_S: Final = 1.0
+MARGIN_S: Final = 2.0
 """For a machine that does other work."""
 LONG: Final = "So they say. " * 2_000
 """Too long to travel inside a fact."""
@@ -263,4 +263,4 @@ async def test_a_silent_server_is_felt_by_those_who_need_it_and_for_seconds(
 def as_it_should(answer: Answer, silent: ServiceName) -> bool:
     if silent in answer.request.needs and (answer.status == 503 or answer.asked_s > answer.request.remembered_s):
         return answer.status == 503 and answer.took_s < REFUSED_S + MARGIN_S
-    return answer.status == 200 and answer.took_s < AS_EVER_S
+    return answer.status == 200 and answer.took_s < AS_EVER_S + MARGIN_S
