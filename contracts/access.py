@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -10,12 +9,9 @@ from contracts.topology import (
     AUDITS_CONCLUDE_MARK,
     CLAIM_KEYS,
     CONCLUDE_MARK,
-    CONSUMERS,
     CURATOR_OVERDUE_MARK,
     CURATOR_QUOTES_MARK,
     ERRATA,
-    FAILURES,
-    HEALTH,
     INGEST_OBSERVATION_UNVERIFIABLE,
     JOBS,
     LEADERS,
@@ -24,12 +20,10 @@ from contracts.topology import (
     PROJECTED,
     RECEIPT_KEYS,
     RECEIPT_KEYS_ENTRY,
-    REDELIVERY,
     USER_KEYS,
     Bucket,
     Consumer,
     Stream,
-    stream_of,
 )
 from contracts.v1 import (
     AppealOpened,
@@ -255,69 +249,3 @@ ACCESS: Final[dict[str, Access]] = {
         awaits_position=True,
     ),
 }
-
-
-def inbox(service: str) -> str:
-    """The prefix of a service's reply subjects; no other user may subscribe to them."""
-    return f"_INBOX.{service}"
-
-
-def writable_buckets(service: str) -> tuple[Bucket, ...]:
-    """The buckets that a service reads and writes: its own, and FAILURES if it has consumers."""
-    consumes = any(consumer.service == service for consumer in CONSUMERS)
-    return (*ACCESS[service].buckets, *((FAILURES,) if consumes else ()))
-
-
-def may_publish(service: str) -> tuple[str, ...]:
-    """The subjects that a service's broker user may publish to. Source: NATS ADR-1, ADR-8, ADR-31."""
-    return tuple(_published(service, ACCESS[service]))
-
-
-def may_subscribe(service: str) -> tuple[str, ...]:
-    """The subjects that a service's broker user may subscribe to."""
-    access = ACCESS[service]
-    return (
-        f"{inbox(service)}.>",
-        *(f"{consumer.direct_subject}.*" for consumer in access.serves_directly),
-        *(consumer.ownership_subject for consumer in CONSUMERS if consumer.service == service and consumer.costly),
-        *((f"{POSITION}.*",) if access.awaits_position else ()),
-    )
-
-
-def _published(service: str, access: Access) -> Iterator[str]:
-    for event in access.publishes:
-        yield f"{event.SUBJECT}.*"
-    for consumer in CONSUMERS:
-        if consumer.service == service:
-            yield consumer.dead_letter_subject
-            if consumer.costly:
-                yield consumer.ownership_subject
-                yield f"{inbox(service)}.>"
-            for stream in (stream_of(consumer.event), REDELIVERY):
-                yield f"$JS.API.CONSUMER.MSG.NEXT.{stream.name}.{consumer.name}"
-                yield f"$JS.API.CONSUMER.PAUSE.{stream.name}.{consumer.name}"
-                yield f"$JS.ACK.{stream.name}.{consumer.name}.>"
-    for stream in access.follows:
-        yield f"$JS.API.CONSUMER.CREATE.{stream.name}"
-        yield f"$JS.FC.{stream.name}.>"
-    for consumer in access.sends_directly:
-        yield f"{consumer.direct_subject}.*"
-    for bucket in (*writable_buckets(service), *access.reads):
-        yield f"$JS.API.STREAM.MSG.GET.KV_{bucket.name}"
-        yield f"$JS.API.DIRECT.GET.KV_{bucket.name}.>"
-    for bucket in (*writable_buckets(service), HEALTH):
-        yield f"$KV.{bucket.name}.>"
-    for bucket, key in access.entries:
-        yield f"$KV.{bucket.name}.{key}"
-    if access.answers:
-        yield f"{inbox(REQUESTER)}.>"
-    if access.announces_position:
-        yield f"{POSITION}.*"
-    # Every service may read the state of streams and consumers.
-    yield "$JS.API.INFO"
-    yield "$JS.API.STREAM.INFO.*"
-    yield "$JS.API.CONSUMER.INFO.*.*"
-    for stream in access.log:
-        yield f"$JS.API.STREAM.MSG.GET.{stream.name}"
-        yield f"$JS.API.DIRECT.GET.{stream.name}"
-        yield f"$JS.API.DIRECT.GET.{stream.name}.>"

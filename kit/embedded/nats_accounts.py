@@ -13,7 +13,8 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from contracts.access import ACCESS, may_publish, may_subscribe
+from contracts.access import ACCESS
+from contracts.broker_rights import may_publish, may_subscribe
 from contracts.topology import ANALYST_SUBJECTS, STORED
 from kit.embedded.files import write_private
 

@@ -15,7 +15,8 @@ from typing import TypeVar
 import click
 import structlog
 
-from contracts.access import ACCESS, REQUESTER, inbox
+from contracts.access import ACCESS, REQUESTER
+from contracts.broker_rights import inbox
 from kit import topology
 from kit.blobs import Blobs
 from kit.bus import connect

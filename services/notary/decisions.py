@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from analyses.fact_check import FactCheck
 from contracts.v1 import (
     EVENTS,
     AppealDecided,
@@ -78,7 +77,6 @@ from contracts.v1 import (
     VersionVerified,
 )
 from contracts.v1.event import event_id
-from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import CANCELLED
 from services.notary.documents import Document, Run, describe, describe_finding, describe_run
 from tlog.leaf import Kind, Leaf, Opening, canonical, open_documents
@@ -141,8 +139,6 @@ _STATES: Final[dict[str, Kind]] = {
     "RETRACTED": "retracted",
 }
 _GATE: Final = re.compile(r"[A-Za-z_]{1,40}")
-_ROUNDS: Final = ("", "2", "3")
-"""The identities that the end of a control may have."""
 _ANALYSIS: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")
 
 
@@ -180,37 +176,6 @@ def find_verdicts(event: InvestigationCompleted, drafted: InvestigationDrafted) 
         for claim in drafted.claim_ids
         for kind in (ClaimApproved, ClaimRejected)
     ]
-
-
-def find_subject(event: Event) -> UUID | None:
-    """The id of what a later decision is about; the first leaf of it is referred to."""
-    match event:
-        case FindingChanged() | AppealOpened() | AppealDecided():
-            return event.investigation_id
-        case ReviewDecided():
-            return event.claim_id
-        case ControlOpened():
-            return event.batch_id
-        case _:
-            return None
-
-
-def find_references(event: Event) -> Sequence[UUID]:
-    """The ids of other events whose leaves it refers to: what it ends, and what it must not come before."""
-    match event:
-        case ClaimHoldEnded():
-            return [event_id(ClaimHeld, event.investigation_id, f"{event.claim_id}|{event.round}")]
-        case InvestigationCompleted():
-            return [
-                event_id(ClaimHeld, event.investigation_id, f"{each.claim_id}|{event.round}") for each in event.claims
-            ]
-        case ControlOpened():
-            runs = [
-                investigation_id(each.version_id, FactCheck.name, "CONTROL", event.batch_id) for each in event.controls
-            ]
-            return [event_id(InvestigationCompleted, run, round_) for run in runs for round_ in _ROUNDS]
-        case _:
-            return []
 
 
 def make_entry(fact: Fact, references: Iterable[int], run: Run | None = None) -> Entry | None:

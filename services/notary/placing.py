@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from contracts.v1 import ErasureOrdered, InvestigationCompleted
-from services.notary.decisions import Entry, Fact, find_references, find_subject, make_entry
+from services.notary.decisions import Entry, Fact, make_entry
 from services.notary.documents import Run
+from services.notary.references import find_references, find_subject
 
 
 @dataclass(frozen=True, slots=True)

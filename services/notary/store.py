@@ -11,10 +11,11 @@ from typing import Final, LiteralString
 
 from contracts.v1 import ErasureOrdered
 from kit.database import Session
-from services.notary.decisions import Fact, find_references, find_subject
+from services.notary.decisions import Fact
 from services.notary.domain import Entered, LogForked, LogNotOpened, StoredCheckpoint
 from services.notary.ledger import read_changes, read_page, read_runs
 from services.notary.placing import Known, Placed, place
+from services.notary.references import find_references, find_subject
 from tlog.merkle import Hash, complete_nodes, fold, hash_leaf
 from tlog.note import Signature
 from tlog.tiles import (

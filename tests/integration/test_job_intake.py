@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from contracts.access import inbox
+from contracts.broker_rights import inbox
 from contracts.jobs.answers import JobAccepted
 from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
 from contracts.topology import JOBS

@@ -13,7 +13,8 @@ import nats
 import pytest
 from nats.aio.client import Client
 
-from contracts.access import ACCESS, POSITION, REQUESTER, inbox, may_publish, writable_buckets
+from contracts.access import ACCESS, POSITION, REQUESTER
+from contracts.broker_rights import inbox, may_publish, writable_buckets
 from contracts.topology import BUCKETS, CONSUMERS, DEAD, ERRATA, FAILURES, HEALTH, STREAMS, Consumer, stream_of
 from contracts.v1 import EVENTS, ErasureOrdered
 from kit import circuit, topology

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from kit.settings import SettingsError
-from services.commands.export.tables import ExportedTable
+from services.commands.export.columns import ExportedTable
 
 Format = Literal["jsonl", "parquet"]
 Row = dict[str, str | int | datetime | None]

@@ -16,10 +16,11 @@ from psycopg.rows import TupleRow
 
 from contracts.topology import ERRATA, VIEWS
 from kit.database import Database
+from services.commands.export.columns import ExportedTable
 from services.commands.export.digests import Digests
 from services.commands.export.folder import Draft, Folder, Manifest, open_folder
 from services.commands.export.formats import SUFFIX, Format, Row, Writer, open_writer
-from services.commands.export.tables import TABLES, ExportedTable
+from services.commands.export.tables import TABLES
 
 BATCH_ROWS: Final = 500
 DELETED: Final = "deleted"

@@ -5,7 +5,6 @@ URLs must not change: feeds, other sites and search engines refer to them.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 import orjson
@@ -18,14 +17,13 @@ from starlette.types import Receive, Scope, Send
 from contracts.jobs.problems import BY_SLUG, PROBLEMS
 from services.gateway.http import page_origin
 from services.gateway.ports import Unavailable
-from services.gateway.public.site import feeds
 from services.gateway.public.site.answers import GUARDS, answer
 from services.gateway.public.site.copies import SourceArchive
 from services.gateway.public.site.listing import ListQuery
+from services.gateway.public.site.machines import Handler, Machines
 from services.gateway.public.site.pages import Pages
 from services.gateway.public.site.publishers import PublisherPages
 from services.gateway.public.site.rendering import Templates, Values
-from services.gateway.public.site.subscriptions import Feed
 from services.gateway.record.question import BadQuestion
 
 PUBLISHERS: Final = "/v1/publishers/"
@@ -33,8 +31,6 @@ _WELCOME: Final = "OpenErrata finds errors of fact in what people read and publi
 _MISSING: Final = ("There is no such page", "Nothing is, or ever was, at this address. It may have been cut short.")
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("site")
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 def _number(request: Request, name: str) -> int:
@@ -67,6 +63,7 @@ class Site:
         self._public_url = public_url.rstrip("/")
         self._jobs = jobs
         self._publishers = publishers
+        self._machines = Machines(pages.subscriptions, self._templates, self._base, self._find_nothing)
 
     def router(self) -> Router:
         """The router with every route."""
@@ -96,13 +93,7 @@ class Site:
             ("/problems/{slug}", self._problem),
             ("/publishers/{domain}", self._publisher),
             (f"{PUBLISHERS}{{id}}", self._publisher_json),
-            ("/feeds/{name}.{kind}", self._feed),
-            ("/feeds/authors/{name}.{kind}", self._author_feed),
-            ("/sitemap.xml", self._maps),
-            ("/sitemaps/{name}.xml", self._map),
-            ("/robots.txt", self._robots),
-            ("/static/icon.svg", self._icon),
-            (self._templates.css_path, self._css),
+            *self._machines.table(),
         )
         if self._catalogue:
             table += (("/claims", self._claims), ("/claims/{id}", self._claim))
@@ -130,16 +121,19 @@ class Site:
         return respond
 
     async def _missing(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._fail(Request(scope), 404, *_MISSING)(scope, receive, send)
+        await self._find_nothing(Request(scope))(scope, receive, send)
 
     def _fail(self, request: Request, status: int, heading: str, message: str) -> Response:
         return self._page(request, "missing.html", {"heading": heading, "message": message}, status=status)
+
+    def _find_nothing(self, request: Request) -> Response:
+        return self._fail(request, 404, *_MISSING)
 
     def _page(
         self, request: Request, template: str, values: Values | None, *, status: int = 200, max_age_s: int = 60
     ) -> Response:
         if values is None:
-            return self._fail(request, 404, *_MISSING)
+            return self._find_nothing(request)
         values = {"section": None, "canonical": None} | values
         return answer(request, self._templates.render(template, **values), status=status, max_age_s=max_age_s)
 
@@ -270,54 +264,3 @@ class Site:
 
     async def _docs(self, request: Request) -> Response:
         return self._page(request, "docs.html", self._pages.docs())
-
-    async def _feed(self, request: Request) -> Response:
-        feed = await self._pages.subscriptions.feed(self._base(request), request.path_params["name"])
-        return self._feed_response(request, feed)
-
-    async def _author_feed(self, request: Request) -> Response:
-        feed = await self._pages.subscriptions.author_feed(self._base(request), request.path_params["name"])
-        return self._feed_response(request, feed)
-
-    def _feed_response(self, request: Request, feed: Feed | None) -> Response:
-        kind = request.path_params["kind"]
-        if feed is None or kind not in ("atom", "json"):
-            return self._page(request, "missing.html", None)
-        base = self._base(request)
-        address = f"{base}{request.url.path}"
-        if kind == "json":
-            body, media = feeds.render_json_feed(feed.title, feed.home, address, feed.entries), "application/feed+json"
-        else:
-            values = {"title": feed.title, "home": feed.home, "entries": feed.entries, "updated": feed.updated}
-            body = self._templates.render("feed.xml", base=base, address=address, **values)
-            media = "application/atom+xml; charset=utf-8"
-        return answer(request, body, media, changed_at=feed.updated)
-
-    async def _maps(self, request: Request) -> Response:
-        body = self._templates.render(
-            "sitemaps.xml", base=self._base(request), maps=await self._pages.subscriptions.maps()
-        )
-        return answer(request, body, "application/xml", max_age_s=3600)
-
-    async def _map(self, request: Request) -> Response:
-        pages = await self._pages.subscriptions.map(request.path_params["name"])
-        if pages is None:
-            return self._page(request, "missing.html", None)
-        body = self._templates.render("sitemap.xml", base=self._base(request), pages=pages)
-        return answer(request, body, "application/xml", max_age_s=3600)
-
-    async def _robots(self, request: Request) -> Response:
-        lines = (
-            "User-agent: *",
-            "Disallow: /trpc/",
-            "Disallow: /graphql",
-            "Disallow: /sources/",
-            f"Sitemap: {self._base(request)}/sitemap.xml",
-        )
-        return answer(request, "\n".join((*lines, "")).encode(), "text/plain; charset=utf-8", max_age_s=86_400)
-
-    async def _icon(self, request: Request) -> Response:
-        return answer(request, self._templates.icon, "image/svg+xml", max_age_s=86_400)
-
-    async def _css(self, request: Request) -> Response:
-        return answer(request, self._templates.css, "text/css; charset=utf-8", immutable=True)

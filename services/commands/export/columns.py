@@ -1,0 +1,36 @@
+"""What an exported table and its columns are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["id", "text", "number", "time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `source` is SQL; `null`: the value may be missing."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    source: str
+    null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedTable:
+    """One table. `key` names the columns that identify a row; rows come in their order."""
+
+    name: str
+    meaning: str
+    key: tuple[str, ...]
+    origin: str
+    columns: tuple[Column, ...]
+
+    @property
+    def query(self) -> str:
+        """The whole table as one statement."""
+        chosen = ", ".join(f"{column.source} AS {column.name}" for column in self.columns)
+        return f"SELECT {chosen} {self.origin} ORDER BY {', '.join(self.key)}"
