@@ -58,6 +58,9 @@ FLAGGED_NEVER: Final[frozenset[Kind]] = frozenset(
 SHOWN_BY_A_SIGN: Final[frozenset[Kind]] = frozenset({"satire", "opinion", "hyperbole"})
 """Kinds that state nothing as a fact; words of the post must show that to any reader."""
 
+HAS_A_TWIN: Final[frozenset[Kind]] = frozenset({"false", "language", "outdated"})
+"""Kinds whose wrong posts have one in which the same sentence is right."""
+
 _END_OF_SENTENCE: Final = re.compile(r"(?<=[.!?])[”\"]?\s+|(?<=[。！？])")
 
 Words = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]
@@ -218,8 +221,8 @@ def _require_pairs(known: Mapping[str, Post]) -> None:
             mirrors.update((post.id, post.mirror_of))
             _require_mirror(known.get(post.mirror_of), post)
     for post in known.values():
-        if post.kind == "false" and post.wrong and twins[post.id] != 1:
-            raise ValueError(f"{post.id}: a false post has one twin")
+        if post.kind in HAS_A_TWIN and post.wrong and twins[post.id] != 1:
+            raise ValueError(f"{post.id}: a wrong post of kind {post.kind} has one twin")
         if (post.kind == "mirrored") != (mirrors[post.id] == 1):
             raise ValueError(f"{post.id}: posts of kind mirrored come in pairs, and no others do")
 
