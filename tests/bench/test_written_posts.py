@@ -58,8 +58,10 @@ def test_what_only_people_can_write_is_not_left_to_a_handful() -> None:
         assert counted[kind] - spoken["en"] >= 20
     assert counted["disputed"] >= 150
     disputes = {frozenset(post.positions) for post in WRITTEN if post.kind == "disputed"}
-    assert len(disputes) >= 100, "two posts may take the two sides of one dispute, not more"
+    assert len(disputes) >= 100, "posts about one dispute are not as many trials"
     assert counted["outdated"] >= 150
+    for kind in ("satire", "opinion", "hyperbole", "disputed"):
+        assert sum(len(post.text) >= 400 for post in WRITTEN if post.kind == kind) >= 5, "not only short ones"
     outdated = [post for post in WRITTEN if post.kind == "outdated"]
     assert sum(bool(post.wrong) for post in outdated) >= 50
 
