@@ -29,6 +29,7 @@ appeal: Final = Table(
     timestamp("decided_at", null=True),
     Column("by_author", Boolean, nullable=False),
     text("proof", null=True),
+    text("statement", null=True),
     one_of("kind", APPEAL_KIND),
     one_of("outcome", APPEAL_OUTCOME),
     one_of("proof", PROOF_OUTCOME),
@@ -37,5 +38,5 @@ appeal: Final = Table(
     Column("sequence", BigInteger, nullable=False),
     comment="An objection to a result. `claims` are the ids of the findings that it names; no `outcome`: it is open. "
     "`sequence` is that of its opening. `by_author`: it claims to be the author's, and is so if `proof` is PROVEN; "
-    "else that is the outcome of the newest attempt",
+    "else that is the outcome of the newest attempt. `statement` is public from then on, unless it is REFUSED",
 )

@@ -68,6 +68,15 @@ class WithdrawnClaim(Wire):
     changed_at: Instant
 
 
+class AuthorStatement(Wire):
+    """What the author of the post, who is proven, says about a finding; a newer one about it takes its place."""
+
+    claim_id: UUID
+    appeal_id: UUID
+    text: str
+    stated_at: Instant
+
+
 class LoggedDecision(Wire):
     """A leaf of the decision log about this investigation; `proof` is where its proof is, a tlog-proof of C2SP."""
 
@@ -84,6 +93,7 @@ class PublicResult(Wire):
     post: PublicPost
     claims: tuple[ClaimOut, ...]
     withdrawn_claims: tuple[WithdrawnClaim, ...] = ()
+    author_statements: tuple[AuthorStatement, ...] = ()
     source_checks: tuple[SourceCheck, ...] = ()
     decisions: tuple[LoggedDecision, ...] = ()
     audit: Audit | None = None

@@ -38,7 +38,8 @@ class AppealOpened(OnceEvent):
 
     The key is the investigation, so the stream orders its appeals, and they are erased with it. `claim_ids` are the
     findings that the objection names. `range_key` is the hash of the network that it came from. `by_author`: it claims
-    to be the post's author's, and counts as a reader's until that is proven.
+    to be the post's author's, and counts as a reader's until that is proven. `statement` is what the author wants said
+    in public beside these findings; it is shown once they are proven.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.appeal.opened"
@@ -51,6 +52,7 @@ class AppealOpened(OnceEvent):
     links: tuple[AppealLink, ...] = Field(default=(), max_length=MOST_LINKS)
     range_key: Sha256
     by_author: bool = False
+    statement: Note | None = None
 
     def key(self) -> str:
         return str(self.investigation_id)

@@ -34,7 +34,7 @@ _OPEN: Final = """
     WHERE outcome IS NULL ORDER BY proof IS DISTINCT FROM 'PROVEN', opened_at, id LIMIT %s"""
 _ONE: Final = """
     SELECT a.id, a.investigation_id, a.kind, a.claims, a.words, a.links, a.opened_at, a.outcome, a.reason,
-        v.correlation, a.by_author, a.proof
+        v.correlation, a.by_author, a.proof, a.statement
     FROM readmodel.appeal a JOIN readmodel.investigation i ON i.id = a.investigation_id
     JOIN readmodel.post_version v ON v.id = i.post_version_id WHERE a.id = %s"""
 
@@ -66,6 +66,7 @@ class Appeal:
     correlation: UUID
     by_author: bool
     proof: ProofOutcome | None
+    statement: str | None
 
     @property
     def is_of_author(self) -> bool:
@@ -78,6 +79,8 @@ def command() -> None:
     """Decide about readers' objections to results.
 
     NOTE is a sentence for readers; it stands on the appeal's page, so it must not name a person.
+
+    A statement of a proven author is public at once; REFUSED takes it away, the other outcomes leave it.
 
     What needs another look is investigated anew, once for each appeal, before it is decided or after it was upheld.
 
@@ -141,6 +144,8 @@ def show(appeal: UUID, data_dir: Path) -> None:
     for link in it.links:
         click.echo(f"link       {clean(link)}")
     click.echo(f"state      {it.outcome or 'OPEN'}{f': {clean(it.reason)}' if it.reason else ''}")
+    if it.statement:
+        click.echo(f"statement  {clean(it.statement)}")
     click.echo(clean(it.words))
 
 
@@ -253,9 +258,8 @@ async def _read(db: Connection, appeal: UUID) -> Appeal:
     row = await (await db.execute(_ONE, (appeal,))).fetchone()
     if row is None:
         raise click.ClickException(f"no appeal has the id {appeal}; see `openerrata appeal list`")
-    id_, investigation, kind, claims, words, links, at, outcome, reason, correlation, by_author, proof = row
-    named = tuple(map(UUID, claims))
-    return Appeal(id_, investigation, kind, named, words, links, at, outcome, reason, correlation, by_author, proof)
+    id_, investigation, kind, claims, *rest = row
+    return Appeal(id_, investigation, kind, tuple(map(UUID, claims)), *rest)
 
 
 async def _publish(bus: Bus, appeal: Appeal, outcome: AppealOutcome, note: str) -> None:

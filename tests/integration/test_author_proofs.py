@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -48,11 +49,14 @@ TWEET: Final = Article(
     "77", "Glass flows like honey.", Finding("Glass flows like honey.", "It is a solid."), platform="X", author="ada"
 )
 PAGE: Final = "https://www.lesswrong.com/posts/zY8xW7/a-note"
+WORDS: Final = "I wrote so of pitch."
+STATEMENTS: Final = """query ($id: ID!) { publicInvestigation(investigationId: $id) {
+    authorStatements { claimId appealId text statedAt } } }"""
 SAID: Final = {
     "investigation_id": str(POST.investigation_id),
     "kind": "FALSE_POSITIVE",
     "claim_ids": [str(POST.claim(0)[0])],
-    "text": "I wrote so of pitch.",
+    "text": WORDS,
     "by_author": True,
 }
 
@@ -127,6 +131,73 @@ async def checked(published: Published, number: int) -> list[str]:
     await until(reached, "the pages were looked at")
     await published.tell()
     return outcomes
+
+
+async def prove(published: Published, site: Site, answer: dict[str, Any], number: int = 1) -> None:
+    """Publish the token of an appeal as its author, and have it looked at."""
+    site.pages["zY8xW7"] = ("u-ada", answer["token"])
+    assert (await offer(published, answer["appeal_id"]))[0] == 202
+    assert (await checked(published, number))[-1] == "PROVEN"
+
+
+async def stated(published: Published) -> list[tuple[str, str]]:
+    """What the author says, in the JSON document; GraphQL and the page say the same."""
+    document = json.loads(await published.page(f"{page_of(POST)}.json"))["authorStatements"]
+    asked = await published.running.http.post(
+        "/graphql", json={"query": STATEMENTS, "variables": {"id": str(POST.investigation_id)}}
+    )
+    assert asked.json()["data"]["publicInvestigation"]["authorStatements"] == document
+    page = await published.page(page_of(POST))
+    assert page.count("<h4>The author says</h4>") == len(document)
+    assert [each["text"] for each in document if each["text"] not in page] == []
+    return [(each["claimId"], each["text"]) for each in document]
+
+
+@pytest.mark.requirement("TR-52")
+async def test_what_a_proven_author_states_stands_beside_the_finding(
+    published: Published, site: Site, nats_url: str, tmp_path: Path
+) -> None:
+    """TR-52: A proven author’s statement stands beside the finding, in public"""
+    run, claim = commands(published, nats_url, tmp_path), str(POST.claim(0)[0])
+    first = await appeal(published, statement="I meant pitch.")
+    assert await stated(published) == []
+    assert "I meant pitch." not in await published.page(first["page"])
+    await prove(published, site, first)
+    assert await stated(published) == [(claim, "I meant pitch.")]
+    assert WORDS not in await published.page(page_of(POST))
+    assert (await run("decide", first["appeal_id"], "DISMISSED", "--note", "The post says glass."))[0] == 0
+    await published.tell()
+    assert await stated(published) == [(claim, "I meant pitch.")]
+
+    newer = await appeal(published, statement="I meant <b>warm</b> glass.")
+    assert "statement  I meant <b>warm</b> glass." in (await run("show", newer["appeal_id"]))[1]
+    assert await stated(published) == [(claim, "I meant pitch.")]
+    await prove(published, site, newer, 2)
+    page = await published.page(page_of(POST))
+    assert "I meant &lt;b&gt;warm&lt;/b&gt; glass." in page
+    assert "I meant pitch." not in page
+    assert (await run("decide", newer["appeal_id"], "REFUSED", "--note", "It says nothing about the result."))[0] == 0
+    await published.tell()
+    assert await stated(published) == [(claim, "I meant pitch.")]
+    await published.tell(ErasureOrdered(erasure_id=uid("e"), post_id=POST.post_id, reason="asked for"))
+    assert (await everything(published.url))["appeal"] == []
+    assert (await published.running.http.get(page_of(POST))).status_code == 404
+
+
+@pytest.mark.requirement("TR-52")
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"statement": "x" * 501},
+        {"statement": " "},
+        {"statement": "a\0b"},
+        {"statement": "I meant pitch.", "by_author": False},
+        {"statement": "I meant pitch.", "claim_ids": [], "kind": "FALSE_NEGATIVE"},
+    ],
+)
+async def test_what_is_no_statement_is_refused(published: Published, changed: dict[str, object]) -> None:
+    """TR-52: A proven author’s statement stands beside the finding, in public"""
+    assert (await published.running.http.post("/v1/appeals", json=SAID | changed)).status_code == 400
 
 
 @pytest.mark.requirement("TR-36")
@@ -239,9 +310,7 @@ async def test_appeals_of_proven_authors_come_before_readers(
         return [line.split()[2] for line in (await run("list"))[1].splitlines()]
 
     assert await listed() == [reader, author]
-    site.pages["zY8xW7"] = ("u-ada", answer["token"])
-    await offer(published, author)
-    assert await checked(published, 1) == ["PROVEN"]
+    await prove(published, site, answer)
     assert await listed() == [author, reader]
     assert "the author, proven" in (await run("show", author))[1]
     code, said = await run("investigate", reader)
@@ -261,7 +330,5 @@ async def test_a_reader_gets_what_waiting_authors_leave(
     missed = {"investigation_id": str(MOON.investigation_id), "kind": "FALSE_NEGATIVE", "claim_ids": []}
     reader = (await appeal(published, by_author=False, **missed))["appeal_id"]
     answer = await appeal(published)
-    site.pages["zY8xW7"] = ("u-ada", answer["token"])
-    await offer(published, answer["appeal_id"])
-    await checked(published, 1)
+    await prove(published, site, answer)
     assert (await run("investigate", reader))[0] == 0

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from contracts.v1 import AppealOpened
 from contracts.v1.appeal import MOST_CLAIMS, MOST_LINKS, AppealKind, AppealLink, AppealText, make_proof_token
+from contracts.v1.finding import Note
 from kit.clock import Clock
 from kit.web import WebError, parse_url
 from services.gateway.domain import derive_ip_range_key
@@ -58,11 +59,14 @@ class AppealRequest(BaseModel):
     text: Annotated[AppealText, AfterValidator(_check_words)]
     links: tuple[Annotated[AppealLink, AfterValidator(_check_link)], ...] = Field(default=(), max_length=MOST_LINKS)
     by_author: bool = False
+    statement: Annotated[Note, AfterValidator(_check_words)] | None = None
 
     @model_validator(mode="after")
     def _names_findings(self) -> AppealRequest:
         if self.kind != "FALSE_NEGATIVE" and not self.claim_ids:
             raise ValueError("claim_ids must name the findings that are meant")
+        if self.statement is not None and not (self.by_author and self.claim_ids):
+            raise ValueError("statement: only the author makes one, about findings that claim_ids name")
         return self
 
 
@@ -122,6 +126,7 @@ class AppealsEndpoint:
             links=wanted.links,
             range_key=range_key,
             by_author=wanted.by_author,
+            statement=wanted.statement,
         )
         published = await self._facts.publish_once(event, target.correlation)
         stored = published.event

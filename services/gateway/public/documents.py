@@ -9,6 +9,7 @@ from uuid import UUID
 
 from contracts.rpc.audit import Audit
 from contracts.rpc.public import (
+    AuthorStatement,
     LoggedDecision,
     Origin,
     PublicInvestigation,
@@ -45,6 +46,7 @@ class RecordDocuments:
             run = None if row is None else await session.audits.run(investigation_id)
             if row is None or run is None:
                 return None
+            statements = await session.appeals.statements(investigation_id)
             checks = await session.investigations.source_checks(investigation_id)
             exchanges = await session.audits.exchanges(investigation_id)
             decisions = await session.decision_log.of_investigation(investigation_id)
@@ -63,6 +65,7 @@ class RecordDocuments:
             post=PublicPost.model_validate(row, from_attributes=True),
             claims=tuple(map(claim_out, row.claims)),
             withdrawn_claims=tuple(WithdrawnClaim.model_validate(each, from_attributes=True) for each in row.withdrawn),
+            author_statements=tuple(AuthorStatement.model_validate(each, from_attributes=True) for each in statements),
             source_checks=tuple(SourceCheck.model_validate(check, from_attributes=True) for check in checks),
             decisions=tuple(decision_out(investigation_id, each) for each in decisions),
             audit=Audit.model_validate(public.with_exchanges(exchanges), from_attributes=True),

@@ -53,6 +53,13 @@ _LOOKED_INTO: Final = sql("""
             AND r.origin = 'APPEAL' AND r.origin_id = a.id AND r.status = 'COMPLETE'
     WHERE a.investigation_id = :id
 """)
+_STATEMENTS: Final = sql("""
+    SELECT DISTINCT ON (n.claim) n.claim AS claim_id, a.id AS appeal_id, a.statement AS text, a.opened_at AS stated_at
+    FROM appeal a CROSS JOIN jsonb_array_elements_text(a.claims) n(claim)
+    WHERE a.investigation_id = :id AND a.statement IS NOT NULL AND a.proof = 'PROVEN'
+        AND a.outcome IS DISTINCT FROM 'REFUSED'
+    ORDER BY n.claim, a.opened_at DESC, a.id
+""")
 _COUNTS: Final = sql("""
     SELECT count(*) AS opened, count(*) FILTER (WHERE outcome = 'UPHELD') AS upheld,
         count(*) FILTER (WHERE outcome = 'PARTLY') AS partly,
@@ -125,6 +132,16 @@ class LookedInto:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorStatement:
+    """What the proven author of the post says about a finding."""
+
+    claim_id: UUID
+    appeal_id: UUID
+    text: str
+    stated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AppealCounts:
     """How many appeals there were, and what became of them."""
 
@@ -153,6 +170,10 @@ class Appeals(Queries):
     async def looked_into(self, investigation_id: UUID) -> Sequence[LookedInto]:
         """Appeals against this result that led to another run; or the one that led to this run."""
         return await self._all(LookedInto, _LOOKED_INTO, id=investigation_id)
+
+    async def statements(self, investigation_id: UUID) -> Sequence[AuthorStatement]:
+        """What the author says about the findings of this result: the newest statement about each."""
+        return await self._all(AuthorStatement, _STATEMENTS, id=investigation_id)
 
     async def counts(self) -> AppealCounts:
         """What became of all appeals."""

@@ -33,7 +33,7 @@ _JOBS: Final = sql("""
     ORDER BY created_at DESC, id LIMIT :limit
 """)
 _APPEALS: Final = sql("""
-    SELECT id, investigation_id, kind, jsonb_array_length(claims) named, words, links, opened_at,
+    SELECT id, investigation_id, kind, jsonb_array_length(claims) named, words, links, opened_at, statement,
         proof IS NOT DISTINCT FROM 'PROVEN' is_of_author FROM appeal
     WHERE outcome IS NULL AND (CAST(:at AS timestamptz) IS NULL OR (opened_at, id) > (:at, CAST(:after AS uuid)))
     ORDER BY opened_at, id LIMIT :limit
@@ -78,6 +78,7 @@ class AppealRow:
     links: Sequence[str]
     opened_at: datetime
     is_of_author: bool = False
+    statement: str | None = None
 
 
 class DeskQueries(Queries):

@@ -36,6 +36,7 @@ def open_appeal(tables: Tables, fact: Fact, event: AppealOpened, material: Mater
                 fact.at,
                 fact.sequence,
                 event.by_author,
+                event.statement,
             )
         )
 

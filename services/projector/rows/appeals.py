@@ -24,6 +24,7 @@ class Appeal:
     opened_at: datetime
     sequence: int
     by_author: bool
+    statement: str | None
     proof: str | None = None
     outcome: str | None = None
     reason: str | None = None

@@ -449,6 +449,7 @@ class Page:
             links=("https://source.example/year",),
             range_key=digest("network"),
             by_author=True,
+            statement="I meant that year.",
         )
 
     def offered(self) -> AppealProofOffered:

@@ -49,6 +49,7 @@ class RecordGraph:
         """One finished investigation with its post and claims."""
         async with self._record.open() as session:
             row = await session.investigations.one(investigation_id)
+            statements = () if row is None else await session.appeals.statements(investigation_id)
             logged = () if row is None else await session.decision_log.of_investigation(investigation_id)
         if row is None:
             return None
@@ -65,7 +66,7 @@ class RecordGraph:
         claims = tuple(_with_checks(claim, checks) for claim in row.claims)
         decisions = tuple(decision_out(investigation_id, each) for each in logged)
         post = self._with_author(row, row.author_id)
-        return InvestigationResult(Node(row, fields), post, claims, row.withdrawn, decisions)
+        return InvestigationResult(Node(row, fields), post, claims, row.withdrawn, statements, decisions)
 
     async def of_post(self, platform: str, external_id: str) -> PostInvestigations:
         """All finished investigations of a post."""

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from contracts.rpc.public import LoggedDecision
 from services.gateway.public.highlight import Highlight
+from services.gateway.record.appeals import AuthorStatement
 from services.gateway.record.investigations import Investigation, Summary
 from services.gateway.record.posts import Post
 from services.gateway.record.rows import Claim, WithdrawnClaim
@@ -31,6 +32,7 @@ class InvestigationResult:
     post: Node[Investigation]
     claims: tuple[Node[Claim], ...]
     withdrawn_claims: tuple[WithdrawnClaim, ...]
+    author_statements: Sequence[AuthorStatement]
     decisions: tuple[LoggedDecision, ...]
 
 

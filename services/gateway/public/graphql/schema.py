@@ -113,6 +113,14 @@ type WithdrawnClaim {
   changedAt: DateTime!
 }
 
+"What the author of the post, who is proven, says about a finding; a newer one about it takes its place."
+type AuthorStatement {
+  claimId: ID!
+  appealId: ID!
+  text: String!
+  statedAt: DateTime!
+}
+
 "A leaf of the decision log about an investigation."
 type LoggedDecision {
   index: Int!
@@ -129,6 +137,8 @@ type PublicInvestigationResult {
   "The findings that stand."
   claims: [PublicClaim!]!
   withdrawnClaims: [WithdrawnClaim!]!
+  "What the author says about findings, once it is proven that they are."
+  authorStatements: [AuthorStatement!]!
   "What of it stands in the decision log, the first decision first; empty without a log."
   decisions: [LoggedDecision!]!
 }

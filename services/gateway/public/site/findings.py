@@ -18,7 +18,7 @@ from services.gateway.public.site.pagination import paginate, weight
 from services.gateway.public.site.prose import render_markdown
 from services.gateway.public.site.quotes import Gap, cut_passage, find_spans, paragraph_starts
 from services.gateway.public.site.rendering import Values
-from services.gateway.record.appeals import LookedInto
+from services.gateway.record.appeals import AuthorStatement, LookedInto
 from services.gateway.record.investigations import Report, Snapshot, SourceCheck
 from services.gateway.record.rows import Source
 from services.gateway.record.runs import AttemptSummary, CandidateSummary
@@ -64,6 +64,7 @@ class FindingView:
     sources: tuple[SourceView, ...]
     more_sources: int
     passed: tuple[str, ...]
+    statement: AuthorStatement | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Details:
     candidates: Sequence[CandidateSummary]
     decisions: Sequence[LoggedDecision]
     appeals: Sequence[LookedInto] = ()
+    statements: Sequence[AuthorStatement] = ()
 
 
 def show_investigation(base: str, details: Details, part: int = 1) -> Values | None:
@@ -165,6 +167,7 @@ def _findings(details: Details, marked: set[int]) -> list[FindingView]:
     snapshots = {(str(one.claim_id), one.ordinal): one for one in details.snapshots}
     checks = {(str(one.claim_id), one.url): one for one in details.checks}
     passed = {str(one.claim_id): tuple(map(describe_gate, one.gates)) for one in details.candidates}
+    stated = {str(each.claim_id): each for each in details.statements}
     address = details.report.url
     return [
         FindingView(
@@ -181,6 +184,7 @@ def _findings(details: Details, marked: set[int]) -> list[FindingView]:
             ),
             more_sources=max(0, len(claim.sources) - MOST_SOURCES),
             passed=passed.get(claim.id, ()),
+            statement=stated.get(claim.id),
         )
         for number, claim in enumerate(details.report.claims, 1)
     ]
@@ -191,7 +195,8 @@ def _weight(finding: FindingView) -> int:
     quoted = sum(
         weight(source.title) + 2 * weight(source.url) + weight(source.snippet) + 900 for source in finding.sources
     )
-    return 900 + said + 3 * len(finding.text) + quoted + sum(map(len, finding.passed))
+    stated = 0 if finding.statement is None else 200 + weight(finding.statement.text)
+    return 900 + said + 3 * len(finding.text) + quoted + sum(map(len, finding.passed)) + stated
 
 
 def _source(source: Source, stored: Snapshot | None, check: SourceCheck | None) -> SourceView:

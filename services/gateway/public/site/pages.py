@@ -122,6 +122,7 @@ class Pages:
                 await session.audits.candidate_summaries(known),
                 [decision_out(known, each) for each in await session.decision_log.of_investigation(known)],
                 await session.appeals.looked_into(known),
+                await session.appeals.statements(known),
             )
         return findings.show_investigation(base, details, part)
 
