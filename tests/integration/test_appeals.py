@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ from services.projector.rebuild.shadow import shadow
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything
 from tests.support.forked import Forked
 from tests.support.gateway import migrated, serving
-from tests.support.public_record import MOON
+from tests.support.public_record import DEMO, MOON, Article, Finding
 from tests.support.published_finding import ARTICLE, CLAIM, QUOTE, Published, run_of
 from tests.support.servers import Prepare
 from tests.support.site_client import page_of
@@ -197,6 +198,40 @@ async def test_an_operator_upholds_an_appeal_and_the_findings_fall(
     assert "retracted after an appeal" in await published.page("/retractions")
     code, said = await run("decide", id_, "DISMISSED", *note)
     assert (code, "decided already" in said) == (1, True)
+
+
+@pytest.mark.requirement("TR-53")
+async def test_appeals_are_counted_by_what_found_the_result_and_by_outcome(published: Published) -> None:
+    """TR-53: Appeals are counted in public by what found the result, and by their outcome"""
+    demo = Article("en:778", "Honey is a metal.", Finding("Honey is a metal.", "It is not."), model=DEMO)
+    await published.tell(*run_of(demo))
+    bus = published.running.host.bus
+    outcomes: tuple[tuple[Article, tuple[AppealOutcome | None, ...]], ...] = (
+        (ARTICLE, ("UPHELD", "PARTLY", "DISMISSED", "DISMISSED", None)),
+        (demo, ("REFUSED", None)),
+    )
+    for article, decisions in outcomes:
+        opened_at = decided_at = 0
+        for nth, outcome in enumerate(decisions):
+            id_ = uuid4()
+            event = article.appealed().model_copy(update={"follows": opened_at, "appeal_id": id_})
+            opened_at = (await bus.publish(event, correlation=uuid4())).sequence
+            if nth == 0:
+                await published.tell(article.proven().model_copy(update={"appeal_id": id_}))
+            if outcome is not None:
+                end = article.decided().model_copy(update={"follows": decided_at, "appeal_id": id_, "outcome": outcome})
+                decided_at = (await bus.publish(end, correlation=uuid4())).sequence
+    await published.tell()
+    counted = json.loads(await published.page("/accuracy.json"))["appeals"]
+    names = ("opened", "by_authors", "upheld", "partly", "dismissed", "refused")
+    assert [counted[name] for name in names] == [7, 2, 1, 1, 2, 1]
+    assert [(each["provider"], [each[name] for name in names]) for each in counted["variants"]] == [
+        ("openai", [5, 1, 1, 1, 2, 0]),
+        ("demo", [2, 1, 0, 0, 0, 1]),
+    ]
+    page = await published.page("/accuracy")
+    assert "7 appeals, 2 by proven authors of the post: 1 upheld" in page
+    assert "".join(f'<td class="n">{number}</td>' for number in (5, 1, 1, 1, 2, 0)) in page
 
 
 @pytest.mark.requirement("TR-35", "TR-37", "TR-38")

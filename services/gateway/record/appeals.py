@@ -61,11 +61,14 @@ _STATEMENTS: Final = sql("""
     ORDER BY n.claim, a.opened_at DESC, a.id
 """)
 _COUNTS: Final = sql("""
-    SELECT count(*) AS opened, count(*) FILTER (WHERE outcome = 'UPHELD') AS upheld,
-        count(*) FILTER (WHERE outcome = 'PARTLY') AS partly,
-        count(*) FILTER (WHERE outcome = 'DISMISSED') AS dismissed,
-        count(*) FILTER (WHERE outcome = 'REFUSED') AS refused
-    FROM appeal
+    SELECT i.provider, i.model, r.version AS prompt_version, count(*) AS opened,
+        count(*) FILTER (WHERE a.outcome = 'UPHELD') AS upheld,
+        count(*) FILTER (WHERE a.outcome = 'PARTLY') AS partly,
+        count(*) FILTER (WHERE a.outcome = 'DISMISSED') AS dismissed,
+        count(*) FILTER (WHERE a.outcome = 'REFUSED') AS refused,
+        count(*) FILTER (WHERE a.proof = 'PROVEN') AS by_authors
+    FROM appeal a JOIN investigation i ON i.id = a.investigation_id JOIN prompt r ON r.hash = i.prompt_hash
+    GROUP BY i.provider, i.model, r.version ORDER BY opened DESC, i.provider, i.model, prompt_version
 """)
 
 
@@ -143,13 +146,23 @@ class AuthorStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppealCounts:
-    """How many appeals there were, and what became of them."""
+    """How many appeals there were, and what became of them. `by_authors`: those of proven authors among them."""
 
     opened: int = 0
     upheld: int = 0
     partly: int = 0
     dismissed: int = 0
     refused: int = 0
+    by_authors: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantAppeals(AppealCounts):
+    """Appeals against results of one model under one version of the prompt."""
+
+    provider: str
+    model: str
+    prompt_version: str
 
 
 class Appeals(Queries):
@@ -175,6 +188,6 @@ class Appeals(Queries):
         """What the author says about the findings of this result: the newest statement about each."""
         return await self._all(AuthorStatement, _STATEMENTS, id=investigation_id)
 
-    async def counts(self) -> AppealCounts:
-        """What became of all appeals."""
-        return await self._one(AppealCounts, _COUNTS) or AppealCounts()
+    async def counts(self) -> Sequence[VariantAppeals]:
+        """What became of all appeals, by what found the result; the variant with most of them first."""
+        return await self._all(VariantAppeals, _COUNTS)

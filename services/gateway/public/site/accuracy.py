@@ -15,7 +15,7 @@ from kit.cache import Cache
 from kit.clock import Clock
 from services.gateway.public.site import naming
 from services.gateway.public.site.watched import describe_watched, show_watched
-from services.gateway.record.appeals import AppealCounts
+from services.gateway.record.appeals import AppealCounts, VariantAppeals
 from services.gateway.record.repository import PublicRecord
 from services.gateway.record.reviews import Decision, DrawnSample, Refusals, ReviewRecord
 from services.gateway.record.watched import WatchedRecord
@@ -23,7 +23,6 @@ from services.gateway.record.watched import WatchedRecord
 FRESH_S: Final = 60.0
 REFUSED_DAYS: Final = 30
 UNWATCHED: Final = WatchedRecord()
-NO_APPEALS: Final = AppealCounts()
 _GATES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "rule": "The quote is not in the post, or no source is public",
@@ -64,7 +63,7 @@ class Accuracy:
     samples: tuple[DrawnSample, ...]
     refusals: tuple[Refusals, ...]
     watched: WatchedRecord
-    appeals: AppealCounts = NO_APPEALS
+    appeals: tuple[VariantAppeals, ...] = ()
 
 
 def compute_accuracy(
@@ -78,6 +77,18 @@ def compute_accuracy(
     variants.sort(key=lambda variant: -variant.counts.reviewed)
     return Accuracy(
         now, record.drawn, _count(record.decisions), tuple(variants), record.samples, tuple(refusals), watched
+    )
+
+
+def sum_appeals(variants: Sequence[VariantAppeals]) -> AppealCounts:
+    """Add up appeals of all variants."""
+    return AppealCounts(
+        opened=sum(each.opened for each in variants),
+        upheld=sum(each.upheld for each in variants),
+        partly=sum(each.partly for each in variants),
+        dismissed=sum(each.dismissed for each in variants),
+        refused=sum(each.refused for each in variants),
+        by_authors=sum(each.by_authors for each in variants),
     )
 
 
@@ -110,6 +121,19 @@ def show_accuracy(known: Accuracy) -> dict[str, object]:
             )
             for each in known.variants
         ],
+        "appeals": sum_appeals(known.appeals),
+        "appeal_heads": ("Model", "Prompt", "Appeals", "By authors", "Upheld", "In part", "Dismissed", "Refused"),
+        "appeal_rows": [
+            (
+                naming.model_name(each.provider, each.model),
+                each.prompt_version,
+                *map(
+                    naming.number,
+                    (each.opened, each.by_authors, each.upheld, each.partly, each.dismissed, each.refused),
+                ),
+            )
+            for each in known.appeals
+        ],
         "refused": sum(each.count for each in known.refusals),
         "refusal_rows": [(_GATES.get(each.gate, each.gate), naming.number(each.count)) for each in known.refusals],
         "refused_days": REFUSED_DAYS,
@@ -136,7 +160,7 @@ def describe_accuracy(known: Accuracy) -> dict[str, object]:
         ],
         "samples": [asdict(sample) for sample in known.samples],
         "refused": {"days": REFUSED_DAYS, "by_gate": {each.gate: each.count for each in known.refusals}},
-        "appeals": asdict(known.appeals),
+        "appeals": {**asdict(sum_appeals(known.appeals)), "variants": [asdict(each) for each in known.appeals]},
         **describe_watched(known.watched),
     }
 
@@ -171,4 +195,4 @@ class AccuracyCache:
         async with self._record.open() as session:
             refusals = await session.reviews.refusals(now - timedelta(days=REFUSED_DAYS))
             known = compute_accuracy(now, await session.reviews.read(), refusals, await session.watched.read())
-            return replace(known, appeals=await session.appeals.counts())
+            return replace(known, appeals=tuple(await session.appeals.counts()))
