@@ -531,12 +531,16 @@ CREATE TABLE appeal (
     reason text,
     decided_at timestamptz,
     sequence bigint NOT NULL,
+    by_author boolean NOT NULL,
+    proof text,
+    statement text,
     CONSTRAINT appeal_pkey PRIMARY KEY (id),
     CONSTRAINT appeal_kind_check CHECK (kind IN ('FALSE_POSITIVE', 'FALSE_NEGATIVE', 'CONTEXT')),
     CONSTRAINT appeal_outcome_check CHECK (outcome IN ('UPHELD', 'PARTLY', 'DISMISSED', 'REFUSED')),
+    CONSTRAINT appeal_proof_check CHECK (proof IN ('PROVEN', 'NO_TOKEN', 'OTHER_AUTHOR', 'EXPIRED', 'UNAVAILABLE')),
     CONSTRAINT appeal_investigation_id_fkey FOREIGN KEY (investigation_id) REFERENCES investigation(id)
 );
-COMMENT ON TABLE appeal IS 'A reader''s objection to a result. `claims` are the ids of the findings that it names; no `outcome`: it is open. `sequence` is that of its opening';
+COMMENT ON TABLE appeal IS 'An objection to a result. `claims` are the ids of the findings that it names; no `outcome`: it is open. `sequence` is that of its opening. `by_author`: it claims to be the author''s, and is so if `proof` is PROVEN; else that is the outcome of the newest attempt. `statement` is public from then on, unless it is REFUSED';
 CREATE INDEX appeal_investigation_id_idx ON appeal (investigation_id);
 CREATE INDEX appeal_open_idx ON appeal (opened_at, id) WHERE (outcome IS NULL);
 CREATE INDEX appeal_range_key_idx ON appeal (range_key, opened_at);
@@ -559,6 +563,7 @@ CREATE TABLE assertion (
     CONSTRAINT assertion_words_check CHECK ((canonical IS NULL) = (kept_until IS NULL))
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE assertion IS 'A claim as such. `canonical` are its normalised words while they are kept; `requests` counts the analyses that were requested, `requested_at` and `sequence` are of the newest request';
+CREATE INDEX assertion_canonical_sha256_idx ON assertion (canonical_sha256);
 CREATE INDEX assertion_kept_until_idx ON assertion (kept_until);
 CREATE INDEX assertion_published_key_idx ON assertion (published_key);
 GRANT SELECT (id, published_key, requested_at, sequence) ON assertion TO errata_curator;
@@ -940,14 +945,16 @@ CREATE TABLE entry (
         jsonb_to_tsvector('simple'::regconfig, COALESCE(evidence_summary, '[]'), '["string"]')) ||
         jsonb_to_tsvector('simple'::regconfig, COALESCE(scenario_summary, '[]'), '["string"]'))
     ) STORED,
+    risk_score integer,
     CONSTRAINT entry_pkey PRIMARY KEY (id),
     CONSTRAINT entry_edit_count_check CHECK (edit_count = (version - 1)),
+    CONSTRAINT entry_risk_score_check CHECK (risk_score BETWEEN 0 AND 100),
     CONSTRAINT entry_scores_check CHECK (((confidence_score >= 0) AND (confidence_score <= 100) AND
         ((completeness_score >= 0) AND (completeness_score <= 100)))),
     CONSTRAINT entry_status_check CHECK (status IN ('PUBLISHED', 'HIDDEN')),
     CONSTRAINT entry_assertion_id_fkey FOREIGN KEY (assertion_id) REFERENCES assertion(id) ON DELETE CASCADE
 ) WITH (fillfactor = 70);
-COMMENT ON TABLE entry IS 'A claim with a page, as its newest edit left it. Summaries and scores are of the newest analysis of its assertion, `analysis_id`, and change with it; `cache_updated_at` is when that was made';
+COMMENT ON TABLE entry IS 'A claim with a page, as its newest edit left it. Summaries and scores are of the newest analysis of its assertion, `analysis_id`, and change with it; `cache_updated_at` is when that was made. `risk_score`: half of it is confidence that lacks, half how evenly evidence is divided; without evidence that half is whole';
 CREATE INDEX entry_analysis_idx ON entry (analysis_id);
 CREATE UNIQUE INDEX entry_assertion_id_idx ON entry (assertion_id);
 CREATE INDEX entry_newest_idx ON entry (updated_at DESC, id);
@@ -981,6 +988,7 @@ CREATE TABLE edit (
 COMMENT ON TABLE edit IS 'A change of an entry; its words while they are kept. `made_by` NULL: the system';
 CREATE UNIQUE INDEX edit_entry_id_version_idx ON edit (entry_id, version);
 CREATE INDEX edit_kept_until_idx ON edit (kept_until);
+GRANT SELECT (entry_id, entity_id) ON edit TO errata_curator;
 
 CREATE TABLE flag (
     id uuid NOT NULL,
@@ -996,13 +1004,14 @@ CREATE TABLE flag (
     note_until timestamptz,
     created_at timestamptz NOT NULL,
     resolved_at timestamptz,
+    claim_sha256 text,
     CONSTRAINT flag_pkey PRIMARY KEY (id),
     CONSTRAINT flag_note_check CHECK ((note IS NULL) = (note_until IS NULL)),
     CONSTRAINT flag_resolved_check CHECK ((status = 'OPEN') = (resolved_at IS NULL)),
     CONSTRAINT flag_status_check CHECK (status IN ('OPEN', 'ACCEPTED', 'DISMISSED')),
     CONSTRAINT flag_words_check CHECK ((description IS NULL) = (kept_until IS NULL))
 );
-COMMENT ON TABLE flag IS 'An objection and what was decided. The words of one that is not about an entry are in no table';
+COMMENT ON TABLE flag IS 'An objection and what was decided; the words of people while they are kept';
 CREATE INDEX flag_account_id_idx ON flag (account_id);
 CREATE INDEX flag_entity_id_idx ON flag (entity_id);
 CREATE INDEX flag_kept_until_idx ON flag (kept_until);
