@@ -4,8 +4,13 @@
  * Least privilege is decided here: at installation only the four sites; every other address is asked for by
  * `permissions.request` at the moment a reader wants it. A permission added here reaches every reader as a warning.
  */
+import { resolve } from 'node:path';
+
 import { defineConfig } from 'wxt';
 import { FRAME_HOSTS, INSTALL_HOSTS, OPTIONAL_HOSTS } from './src/hosts';
+
+/** Browsers that have all that is used. */
+const OLDEST = { chrome: 137, firefox: 146 };
 
 // `frame-ancestors` must stay open to https, or the in-page interface would be refused inside the pages it is for.
 // `http:` is needed for self-hosted servers on a private network; src/settings/address.ts decides which are allowed.
@@ -20,8 +25,41 @@ const CONTENT_SECURITY_POLICY = [
   'frame-ancestors https:',
 ].join('; ');
 
+/** `marked` is one file whose default instance keeps its parser and renderers in; only the lexer is used here. */
+const lexerOnly = {
+  name: 'lexer-only',
+  transform: {
+    filter: { id: /\/marked\.esm\.js$/ },
+    handler(code: string) {
+      const instance = /var (\w+)=new \w+;function \w+\(\w+,\w+\)\{return \1\.parse\(/.exec(code);
+      const lexer = /export\{.*?\b(\w+) as Lexer\b/.exec(code);
+      if (instance === null || lexer === null) throw new Error('marked is laid out anew: adapt lexerOnly');
+      return { code: `${code.slice(0, instance.index)}export { ${lexer[1]} as Lexer };`, map: null };
+    },
+  },
+};
+
+/** Two chunks are shared: what the worker loads as well, and what only pages show. Smaller ones compress worse. */
+const CHUNKS = [
+  {
+    name: 'shared',
+    test: /^(?!.*(?:\/node_modules\/(?:svelte|marked|clsx)\/|\/src\/ui\/|\.svelte|\.css))/,
+    minShareCount: 2,
+  },
+  { name: 'ui', minShareCount: 2 },
+];
+
 export default defineConfig({
   srcDir: 'src',
+  vite: () => ({
+    plugins: [lexerOnly],
+    resolve: { alias: { 'wxt/utils/content-script-context': resolve('src/page/no_context.ts') } },
+    build: {
+      cssTarget: [`chrome${OLDEST.chrome}`, `firefox${OLDEST.firefox}`],
+      modulePreload: { polyfill: false },
+      rolldownOptions: { output: { codeSplitting: { groups: CHUNKS } } },
+    },
+  }),
   modules: ['@wxt-dev/module-svelte'],
   manifestVersion: 3,
   imports: false,
@@ -55,11 +93,11 @@ export default defineConfig({
           browser_specific_settings: {
             gecko: {
               id: 'openerrata@openerrata.com',
-              strict_min_version: '146.0',
+              strict_min_version: `${OLDEST.firefox}.0`,
               data_collection_permissions: { required: ['websiteContent', 'browsingActivity'] },
             },
           },
         }
-      : { minimum_chrome_version: '137' }),
+      : { minimum_chrome_version: `${OLDEST.chrome}` }),
   }),
 });

@@ -4,6 +4,7 @@
  * A post in a list carries its address at its time, above its words. The post that a page is about carries none: the
  * page's own address names it. Later posts in the reader view carry neither and are not read.
  */
+import { IN_PAGE, onlyInPage } from '../builds';
 import {
   isBefore,
   isCut,
@@ -27,19 +28,26 @@ export const BLUESKY: Feed = {
   site: 'bsky.app',
   name: 'Bluesky',
   hosts: ['bsky.app'],
-  at(node) {
-    const element = containerOf(node);
-    if (element !== null) return read(element);
-    const text = outermost(node, TEXT);
-    return text === null ? null : { element: text, reason: 'no_permalink' };
-  },
-  permalinkOf(element) {
-    const [text] = textsOf(element);
-    return text === undefined ? null : permalinkOf(element, text);
-  },
-  elements: (doc) =>
-    [...doc.querySelectorAll(`${NAMED}, ${PRESSABLE}`)].filter((element) => containerOf(element) === element),
+  at: IN_PAGE ? at : onlyInPage,
+  permalinkOf: IN_PAGE ? permalinkIn : onlyInPage,
+  elements: IN_PAGE ? elements : onlyInPage,
 };
+
+function at(node: Node): Post | Unreadable | null {
+  const element = containerOf(node);
+  if (element !== null) return read(element);
+  const text = outermost(node, TEXT);
+  return text === null ? null : { element: text, reason: 'no_permalink' };
+}
+
+function permalinkIn(element: Element): string | null {
+  const [text] = textsOf(element);
+  return text === undefined ? null : permalinkOf(element, text);
+}
+
+function elements(doc: Document): Element[] {
+  return [...doc.querySelectorAll(`${NAMED}, ${PRESSABLE}`)].filter((element) => containerOf(element) === element);
+}
 
 function containerOf(node: Node): Element | null {
   const named = outermost(node, NAMED);

@@ -4,6 +4,7 @@
  * A head names the author and, at the time, the post's address; the words follow it, outside of every link and button.
  * Where a translation stands in their place, or several texts stand apart, no rule says which words are the author's.
  */
+import { IN_PAGE, onlyInPage } from '../builds';
 import {
   isBefore,
   isCut,
@@ -27,13 +28,19 @@ export const THREADS: Feed = {
   site: 'threads.com',
   name: 'Threads',
   hosts: ['*.threads.com', '*.threads.net'],
-  at(node) {
-    const element = outermost(node, POST);
-    return element === null ? null : read(element);
-  },
-  permalinkOf: (element) => permalinkOf(timeOf(element)),
-  elements: (doc) => [...doc.querySelectorAll(POST)].filter((element) => outermost(element, POST) === element),
+  at: IN_PAGE ? at : onlyInPage,
+  permalinkOf: IN_PAGE ? (element) => permalinkOf(timeOf(element)) : onlyInPage,
+  elements: IN_PAGE ? elements : onlyInPage,
 };
+
+function at(node: Node): Post | Unreadable | null {
+  const element = outermost(node, POST);
+  return element === null ? null : read(element);
+}
+
+function elements(doc: Document): Element[] {
+  return [...doc.querySelectorAll(POST)].filter((element) => outermost(element, POST) === element);
+}
 
 function read(element: Element): Post | Unreadable {
   const time = timeOf(element);

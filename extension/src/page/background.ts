@@ -6,14 +6,8 @@
 import { browser } from 'wxt/browser';
 
 import type { Anchoring } from '../anchoring';
-import {
-  ANCHOR_PORT,
-  write,
-  type Answer,
-  type AnchorAnswer,
-  type PageSettings,
-  type SyncAnswer,
-} from '../protocol/messages';
+import type { Answer, AnchorAnswer, PageSettings, SyncAnswer } from '../protocol/messages';
+import { ANCHOR_PORT, write } from '../protocol/wire';
 import type { Background, SyncReply } from './ports';
 import type { Yielder } from './slices';
 

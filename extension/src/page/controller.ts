@@ -7,7 +7,8 @@ import { browser } from 'wxt/browser';
 
 import { feedFor } from '../feeds';
 import { extract, siteFor } from '../platforms';
-import { PROTOCOL_VERSION, type Answer, type PageSettings, type ToContent } from '../protocol/messages';
+import type { Answer, PageSettings, ToContent } from '../protocol/messages';
+import { PROTOCOL_VERSION } from '../protocol/wire';
 import { Annotations } from './annotations';
 import { connectBackground, requestPageSettings } from './background';
 import { PostChecks } from './check';

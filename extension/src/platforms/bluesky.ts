@@ -4,6 +4,7 @@
  * Only that post has links to its own lists of likes, reposts and quotes, so these name it; a test id names its author at
  * most. Reader view joins further posts to its text without any mark of their own, so such a page is not read at all.
  */
+import { IN_PAGE, IN_WORKER, onlyInPage, onlyInWorker } from '../builds';
 import { exactly, instant, nonEmpty, optional } from '../protocol/read';
 import { addSite, noHtml, notReady, type NotReady, type Reading } from './base';
 import { createOccurrence, imageCaption, imageSource, mediaState, uniqueUrls } from './content';
@@ -31,25 +32,27 @@ interface Address {
   key: string;
 }
 
+const metadata = exactly({
+  authorDid: nonEmpty,
+  authorHandle: optional(nonEmpty),
+  authorName: optional(nonEmpty),
+  publishedAt: optional(instant),
+});
+
 addSite({
   platform: 'BLUESKY',
   displayName: 'Bluesky',
   publishes: 'posts',
   domains: ['bsky.app'],
   matches: [],
-  metadata: exactly({
-    authorDid: nonEmpty,
-    authorHandle: optional(nonEmpty),
-    authorName: optional(nonEmpty),
-    publishedAt: optional(instant),
-  }),
+  metadata: IN_WORKER ? metadata : onlyInWorker,
   matchesUrl: (url) => addressOf(url) !== null,
-  isGated: (doc, url) => isHeadOf(doc, url) && meta(doc, 'description') === MEMBERS_ONLY,
+  isGated: IN_PAGE ? isForMembers : onlyInPage,
   guess(url) {
     const address = addressOf(url);
     return address && `${address.actor}/${address.key}`;
   },
-  read,
+  read: IN_PAGE ? read : onlyInPage,
 });
 
 function addressOf(url: URL | null): Address | null {
@@ -65,6 +68,10 @@ function decode(segment: string): string {
   } catch {
     return '';
   }
+}
+
+function isForMembers(doc: Document, url: URL): boolean {
+  return isHeadOf(doc, url) && meta(doc, 'description') === MEMBERS_ONLY;
 }
 
 function* read(doc: Document, url: URL): Steps<Reading> {

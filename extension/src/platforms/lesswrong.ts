@@ -4,6 +4,7 @@
  * The site swaps posts without loading a page. Whoever takes the first body that is there sends the last post's text
  * under the next one's name; so the body must carry structured data of the very post.
  */
+import { IN_PAGE, IN_WORKER, onlyInPage, onlyInWorker } from '../builds';
 import { exactly, instant, list, nonEmpty, nullable, optional } from '../protocol/read';
 import { addSite, notReady, type Reading } from './base';
 import { contentSteps } from './content';
@@ -36,12 +37,12 @@ addSite({
   publishes: 'posts',
   domains: ['lesswrong.com'],
   matches: ['https://lesswrong.com/*', 'https://www.lesswrong.com/*'],
-  metadata,
+  metadata: IN_WORKER ? metadata : onlyInWorker,
   // The server reads the text from the HTML.
   omits: ['observedContentText'],
   matchesUrl: (url) => postId(url) !== null,
   guess: postId,
-  read,
+  read: IN_PAGE ? read : onlyInPage,
 });
 
 function postId(url: URL): string | null {

@@ -7,6 +7,7 @@
  * The site swaps posts without loading a page: the address comes first, the words later. A page that names the address of
  * another post than that it stands at still shows that other one.
  */
+import { IN_PAGE, IN_WORKER, onlyInPage, onlyInWorker } from '../builds';
 import { count, digits, exactly, instant, nonEmpty, optional } from '../protocol/read';
 import { addSite, notReady, type Reading } from './base';
 import { contentSteps } from './content';
@@ -54,11 +55,11 @@ addSite({
   domains: ['substack.com'],
   matches: ['https://*.substack.com/*'],
   customDomain: { isPost: (url) => slug(url) !== null, marks: FINGERPRINT },
-  metadata,
+  metadata: IN_WORKER ? metadata : onlyInWorker,
   matchesUrl: (url) => HOST.test(url.hostname) && slug(url) !== null,
-  isGated: (doc) => isGated(doc, hasText(doc)),
+  isGated: IN_PAGE ? (doc) => isGated(doc, hasText(doc)) : onlyInPage,
   guess: slug,
-  read,
+  read: IN_PAGE ? read : onlyInPage,
 });
 
 function slug(url: URL | null): string | null {

@@ -5,6 +5,7 @@
  * identity; talk, user and project pages are none. What somebody is writing (an editor, its preview) is not published:
  * only a page that shows a stored revision to be read is read.
  */
+import { IN_PAGE, IN_WORKER, onlyInPage, onlyInWorker } from '../builds';
 import { digits, exactly, instant, matching, nonEmpty, optional } from '../protocol/read';
 import { addSite, notReady, type Reading } from './base';
 import { contentSteps } from './content';
@@ -36,12 +37,12 @@ addSite({
   publishes: 'articles',
   domains: ['wikipedia.org'],
   matches: ['https://*.wikipedia.org/*'],
-  metadata,
+  metadata: IN_WORKER ? metadata : onlyInWorker,
   // It follows from the language and the page's number.
   omits: ['externalId'],
   matchesUrl: (url) => wikipediaLanguage(url) !== null,
   guess: guessedId,
-  read,
+  read: IN_PAGE ? read : onlyInPage,
 });
 
 function guessedId(url: URL): string | null {

@@ -4,6 +4,7 @@
  * The page recycles its elements while it scrolls, and shows answers and quoted posts around the post. Words of another
  * author must never be taken for the post's, so whatever is in doubt is not ready.
  */
+import { IN_PAGE, IN_WORKER, onlyInPage, onlyInWorker } from '../builds';
 import { contentText, count, exactly, instant, list, nonEmpty, nullable, optional, webUrl } from '../protocol/read';
 import { addSite, noHtml, notReady, type NotReady, type Reading } from './base';
 import { imageCaption, imageSource, mediaState, createOccurrence, uniqueUrls } from './content';
@@ -50,17 +51,19 @@ addSite({
   publishes: 'posts',
   domains: ['x.com', 'twitter.com'],
   matches: ['https://x.com/*', 'https://twitter.com/*'],
-  metadata,
+  metadata: IN_WORKER ? metadata : onlyInWorker,
   matchesUrl: (url) => status(url) !== null,
-  isGated(doc, url) {
-    const post = status(url);
-    if (post === null || postElement(doc, url, post.id) instanceof Element) return false;
-    const shown = normalize(doc.querySelector(COLUMN)?.textContent ?? '').toLowerCase();
-    return PROTECTED.some((phrase) => shown.includes(phrase));
-  },
+  isGated: IN_PAGE ? isProtected : onlyInPage,
   guess: (url) => status(url)?.id ?? null,
-  read,
+  read: IN_PAGE ? read : onlyInPage,
 });
+
+function isProtected(doc: Document, url: URL): boolean {
+  const post = status(url);
+  if (post === null || postElement(doc, url, post.id) instanceof Element) return false;
+  const shown = normalize(doc.querySelector(COLUMN)?.textContent ?? '').toLowerCase();
+  return PROTECTED.some((phrase) => shown.includes(phrase));
+}
 
 function status(url: URL | null): Status | null {
   const path = url !== null && HOST.test(url.hostname) ? PATH.exec(url.pathname) : null;

@@ -8,7 +8,7 @@
  */
 import type { Out } from '../verdict/check';
 import { exactly, literal, nonEmpty, type Of, webUrl } from './read';
-import { PROTOCOL_VERSION } from './messages';
+import { PROTOCOL_VERSION } from './wire';
 
 export const CHECK_PORT = `check/${PROTOCOL_VERSION}`;
 

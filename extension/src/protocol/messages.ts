@@ -25,8 +25,9 @@ import {
   webUrl,
 } from './read';
 import type { TabStatus } from './status';
+import { PROTOCOL_VERSION, type Message } from './wire';
 
-export const PROTOCOL_VERSION = 1;
+export { ANCHOR_PORT, PROTOCOL_VERSION, write } from './wire';
 
 const nothing = exactly({});
 const skipReason = literal('has_video', 'word_count', 'no_text', 'private_or_gated', 'unsupported_content');
@@ -89,12 +90,6 @@ export type ToContent =
   /** Send the page's content again, as a new session. */
   | Message<'RESYNC', Record<string, never>>;
 
-interface Message<T extends string, P> {
-  readonly v: typeof PROTOCOL_VERSION;
-  readonly type: T;
-  readonly payload: P;
-}
-
 /** What a content script has to know of the settings. */
 export interface PageSettings {
   /** Not switched off for this site. */
@@ -128,12 +123,10 @@ export interface CachedStatus {
 }
 
 /**
- * The port on which a content script has claims anchored: any number of `TEXT`, then one `CLAIMS`, then the answer
+ * The port `ANCHOR_PORT`, on which a content script has claims anchored: any number of `TEXT`, then one `CLAIMS`, then the answer
  * comes as `AnchorAnswer` and the port closes. The text comes in pieces so that no single copy holds up the page;
  * should the worker end in between, the port closes without an answer and the content script starts again.
  */
-export const ANCHOR_PORT = `anchor/${PROTOCOL_VERSION}`;
-
 const range: Read<readonly [number, number]> = (value, at) => {
   const [start, end] = list(count, { min: 2, max: 2 })(value, at);
   return [start!, end!];
@@ -149,11 +142,6 @@ export type AnchorMessage = Of<typeof readAnchorMessage>;
 
 export interface AnchorAnswer {
   readonly anchorings: readonly Anchoring[];
-}
-
-/** Write a message. */
-export function write<T extends string, P>(type: T, payload: P): Message<T, P> {
-  return { v: PROTOCOL_VERSION, type, payload };
 }
 
 /** A message of another version of the extension, which a reload of the page or the browser brings together again. */

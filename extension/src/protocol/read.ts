@@ -2,7 +2,7 @@
  * Reading what others sent: a reader either returns a fresh value made only of what it checked, or throws `Malformed`.
  *
  * Nothing that was not read is passed on, so an unexpected key cannot travel from a server or a page's process
- * into storage or onto the screen.
+ * into storage or onto the screen. What makes readers is marked for the bundler, which leaves out those that nobody calls.
  *
  * Units: string lengths count UTF-16 units. Source: docs/protocol.md 2.0.
  */
@@ -71,7 +71,7 @@ export const nothing: Read<null> = (value, at) => {
 };
 
 /** A string of a given form. */
-export function matching(pattern: RegExp, named: string): Read<string> {
+/* @__NO_SIDE_EFFECTS__ */ export function matching(pattern: RegExp, named: string): Read<string> {
   return (value, at) => {
     if (!pattern.test(text(value, at))) throw new Malformed(at, named);
     return value as string;
@@ -106,22 +106,25 @@ export function isWebUrl(address: string): boolean {
   return protocol === 'https:' || protocol === 'http:';
 }
 
-export function literal<const T extends string | number>(...options: readonly T[]): Read<T> {
+/* @__NO_SIDE_EFFECTS__ */ export function literal<const T extends string | number>(...options: readonly T[]): Read<T> {
   return (value, at) => {
     if (!options.includes(value as T)) throw new Malformed(at, `one of ${options.join(', ')}`);
     return value as T;
   };
 }
 
-export function nullable<T>(read: Read<T>): Read<T | null> {
+/* @__NO_SIDE_EFFECTS__ */ export function nullable<T>(read: Read<T>): Read<T | null> {
   return (value, at) => (value === null ? null : read(value, at));
 }
 
-export function optional<T>(read: Read<T>): Optional<T> {
+/* @__NO_SIDE_EFFECTS__ */ export function optional<T>(read: Read<T>): Optional<T> {
   return { read };
 }
 
-export function list<T>(read: Read<T>, size: { readonly min?: number; readonly max?: number } = {}): Read<T[]> {
+/* @__NO_SIDE_EFFECTS__ */ export function list<T>(
+  read: Read<T>,
+  size: { readonly min?: number; readonly max?: number } = {},
+): Read<T[]> {
   const { min = 0, max = Number.MAX_SAFE_INTEGER } = size;
   return (value, at) => {
     if (!Array.isArray(value)) throw new Malformed(at, 'a list');
@@ -131,7 +134,7 @@ export function list<T>(read: Read<T>, size: { readonly min?: number; readonly m
 }
 
 /** An object with these fields and no others. */
-export function exactly<const F extends Fields>(fields: F): Read<Shape<F>> {
+/* @__NO_SIDE_EFFECTS__ */ export function exactly<const F extends Fields>(fields: F): Read<Shape<F>> {
   const read = having(fields);
   return (value, at) => {
     const known = read(value, at);
@@ -143,7 +146,7 @@ export function exactly<const F extends Fields>(fields: F): Read<Shape<F>> {
 }
 
 /** An object with these fields; others are left behind. */
-export function having<const F extends Fields>(fields: F): Read<Shape<F>> {
+/* @__NO_SIDE_EFFECTS__ */ export function having<const F extends Fields>(fields: F): Read<Shape<F>> {
   return (value, at) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Malformed(at, 'an object');
     const known: Record<string, unknown> = {};
@@ -158,7 +161,7 @@ export function having<const F extends Fields>(fields: F): Read<Shape<F>> {
 }
 
 /** One of several objects, distinguished by one field. */
-export function oneOf<const V extends Readonly<Record<string, Read<unknown>>>>(
+/* @__NO_SIDE_EFFECTS__ */ export function oneOf<const V extends Readonly<Record<string, Read<unknown>>>>(
   tag: string,
   variants: V,
 ): Read<Of<V[keyof V]>> {
