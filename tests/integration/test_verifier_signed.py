@@ -44,6 +44,7 @@ class World:
     network: Network
     texts: MemoryTexts
     verifier: Verifier
+    pages: SitePages
 
     async def verify(self, seen: Observation) -> Event:
         """The one event that follows from an observation."""
@@ -85,7 +86,7 @@ async def world() -> AsyncIterator[World]:
                 capacity=100,
                 cached=100,
             )
-            yield World(sites, network, texts, Verifier(pages))
+            yield World(sites, network, texts, Verifier(pages), pages)
             await pages.close()
 
 
