@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 import pytest
 from playwright.async_api import Browser, Page, Request, async_playwright
 
+from contracts.v1 import AppealProofChecked
 from contracts.v1.ids import author_id
 from tests.architecture.sources import ROOT
 from tests.browser.chromium import FLAGS, executable
@@ -26,13 +27,28 @@ from tests.support.public_record import CLEAN, ESSAY, HOSTILE, MOON, TWEET, publ
 from tests.support.publishers import tape_of_publishers
 from tests.support.servers import Prepare
 from tests.support.site_server import site_server, tell
-from tests.unit.projector.histories import Tape
+from tests.unit.projector.histories import Tape, uid
 
 pytest_plugins = ["tests.support.servers"]
 pytestmark = pytest.mark.xdist_group("browser")
 
 Theme = Literal["light", "dark"]
 SIZES: Final = {"wide": (1280, 900), "phone": (390, 844)}
+STATEMENT: Final = "The sentence is a quotation; see the second paragraph."
+STATED: Final = APPEAL.model_copy(update={"by_author": True, "statement": STATEMENT})
+UNPROVEN: Final = STATED.model_copy(
+    update={
+        "appeal_id": uid("unproven"),
+        "investigation_id": ESSAY.investigation_id,
+        "claim_ids": (ESSAY.claim(0)[0],),
+    }
+)
+PROOF: Final = AppealProofChecked(
+    proof_id=uid("proof"),
+    appeal_id=STATED.appeal_id,
+    investigation_id=STATED.investigation_id,
+    outcome="PROVEN",
+)
 PAGES: Final = {
     "home": "/",
     "corrections": "/corrections",
@@ -58,6 +74,8 @@ PAGES: Final = {
     "claims": "/claims?q=ships",
     "claim": f"/claims/{SHIPS}",
     "claim-unedited": f"/claims/{LAMPS}",
+    "appeal": f"/appeals/{UNPROVEN.appeal_id}",
+    "appeal-of-author": f"/appeals/{STATED.appeal_id}",
     "missing": "/nowhere",
 }
 
@@ -74,6 +92,7 @@ async def site(database_url: str) -> AsyncIterator[str]:
     logged.add(OPENED)
     for record in errata.records:
         logged.raw(record.subject, record.data)
+    logged.add(STATED, PROOF, UNPROVEN)
     await tell(database_url, logged, views)
     await tell_claims(database_url, tape_of_publishers())
     notary = Instance(database_url, MemoryObjects())
