@@ -4,6 +4,7 @@
  * Least privilege is decided here: at installation only the four sites; every other address is asked for by
  * `permissions.request` at the moment a reader wants it. A permission added here reaches every reader as a warning.
  */
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { defineConfig } from 'wxt';
@@ -25,19 +26,34 @@ const CONTENT_SECURITY_POLICY = [
   'frame-ancestors https:',
 ].join('; ');
 
-/** `marked` is one file whose default instance keeps its parser and renderers in; only the lexer is used here. */
-const lexerOnly = {
-  name: 'lexer-only',
-  transform: {
-    filter: { id: /\/marked\.esm\.js$/ },
-    handler(code: string) {
-      const instance = /var (\w+)=new \w+;function \w+\(\w+,\w+\)\{return \1\.parse\(/.exec(code);
-      const lexer = /export\{.*?\b(\w+) as Lexer\b/.exec(code);
-      if (instance === null || lexer === null) throw new Error('marked is laid out anew: adapt lexerOnly');
-      return { code: `${code.slice(0, instance.index)}export { ${lexer[1]} as Lexer };`, map: null };
-    },
-  },
-};
+/** One file of a library, changed while it is built; it has to be looked at again when it is laid out anew. */
+function changed(name: string, id: RegExp, change: (code: string) => string | null) {
+  const handler = (code: string) => {
+    const result = change(code);
+    if (result === null || result === code) throw new Error(`${name}: the library is laid out anew`);
+    return { code: result, map: null };
+  };
+  return { name, transform: { filter: { id }, handler } };
+}
+
+/** Of `marked` only the lexer is used, as it is set at first; its default instance would keep parser and renderers in. */
+const lexerOnly = changed('lexer-only', /\/marked\.esm\.js$/, (code) => {
+  const instance = /var (\w+)=new \w+;function \w+\(\w+,\w+\)\{return \1\.parse\(/.exec(code);
+  const lexer = /export\{.*?\b(\w+) as Lexer\b/.exec(code);
+  if (instance === null || lexer === null) return null;
+  const kept = code.slice(0, instance.index);
+  const fixed = kept.replaceAll('this.options.pedantic', 'false').replaceAll('this.options.extensions', 'null');
+  return `${fixed}export { ${lexer[1]} as Lexer };`;
+});
+
+/** No page of ours comes from a server with its content already in it. */
+const neverHydrated = changed('never-hydrated', /\/svelte\/src\/internal\/client\/dom\/hydration\.js$/, (code) =>
+  code.includes('\thydrating = value;\n')
+    ? code
+        .replace('export let hydrating = false', 'export const hydrating = false')
+        .replace('\thydrating = value;\n', '')
+    : null,
+);
 
 /** Two chunks are shared: what the worker loads as well, and what only pages show. Smaller ones compress worse. */
 const CHUNKS = [
@@ -51,13 +67,26 @@ const CHUNKS = [
 
 export default defineConfig({
   srcDir: 'src',
+  hooks: {
+    // Messages without the white space that is for translators.
+    'build:publicAssets'(_, files) {
+      for (const [index, file] of files.entries()) {
+        if (!('absoluteSrc' in file) || !file.relativeDest.endsWith('messages.json')) continue;
+        const messages: unknown = JSON.parse(readFileSync(file.absoluteSrc, 'utf8'));
+        files[index] = { relativeDest: file.relativeDest, contents: JSON.stringify(messages) };
+      }
+    },
+  },
   vite: () => ({
-    plugins: [lexerOnly],
+    plugins: [lexerOnly, neverHydrated],
     resolve: { alias: { 'wxt/utils/content-script-context': resolve('src/page/no_context.ts') } },
     build: {
       cssTarget: [`chrome${OLDEST.chrome}`, `firefox${OLDEST.firefox}`],
       modulePreload: { polyfill: false },
-      rolldownOptions: { output: { codeSplitting: { groups: CHUNKS } } },
+      rolldownOptions: {
+        treeshake: { propertyReadSideEffects: false, unknownGlobalSideEffects: false },
+        output: { codeSplitting: { groups: CHUNKS } },
+      },
     },
   }),
   modules: ['@wxt-dev/module-svelte'],
