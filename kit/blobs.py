@@ -25,6 +25,7 @@ from urllib3.exceptions import HTTPError, MaxRetryError
 from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
 from kit.blob_check import BlobsUnavailable as BlobsUnavailable
 from kit.blob_check import StoreCheck
+from kit.blob_settings import BlobMissing, BlobSettings
 from kit.cache import Cache
 from kit.s3_client import S3Client
 from kit.settings import SettingsError
@@ -49,18 +50,6 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class BlobSettings:
-    """Address and credentials of the store. `endpoint` is `host:port`."""
-
-    endpoint: str
-    access_key: str
-    secret_key: str
-    bucket: str
-    secure: bool = False
-    region: str = "us-east-1"
-
-
 @dataclass(frozen=True, slots=True)
 class _Name:
     """An object, as the store lists it."""
@@ -68,10 +57,6 @@ class _Name:
     sha256: str
     under: str
     size_bytes: int
-
-
-class BlobMissing(LookupError):
-    """No object has this hash, or the stored bytes do not have the hash they are stored under."""
 
 
 class Blobs:

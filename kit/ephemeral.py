@@ -12,7 +12,8 @@ from typing import Protocol
 import structlog
 
 from contracts.v1.parts import EPHEMERAL, BlobRef, EphemeralRef, TextRef, ephemeral_prefix
-from kit.blobs import TEXT, BlobMissing
+from kit.blob_settings import BlobMissing
+from kit.blobs import TEXT
 from kit.clock import Clock
 
 HOUR_FORMAT = "%Y-%m-%dT%H"

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from kit import servers
-from kit.blobs import BlobSettings
+from kit.blob_settings import BlobSettings
 from kit.database import ROLES, Role, role_url
 from kit.embedded import EmbeddedStack, Endpoints, ServiceName, running_endpoints
 from kit.settings import Infrastructure, SettingsError

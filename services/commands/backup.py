@@ -19,7 +19,8 @@ from typing import Final
 import click
 
 from contracts.topology import MARKS, RECEIPT_KEYS, STREAMS
-from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
+from kit.blob_settings import BlobMissing
+from kit.blobs import Blobs, BlobsUnavailable
 from kit.bus import connect
 from kit.clock import SystemClock
 from kit.database import migrate

@@ -15,7 +15,7 @@ import structlog
 
 from analyses.snippets import find
 from contracts.v1.parts import BlobRef
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 from kit.clock import Clock
 from kit.documents.decoding import Unreadable
 from services.curator.breaking import Observed, find_openings

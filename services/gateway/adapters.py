@@ -16,7 +16,8 @@ from sqlalchemy import Row, text
 from contracts.topology import ERRATA, INGEST_OBSERVATION_UNVERIFIABLE, JOBS, VIEWS
 from contracts.v1 import Event, InvestigationRequested, LabelIssued, ObservationUnverifiable, OnceEvent, decode
 from contracts.v1.parts import TextRef
-from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
+from kit.blob_settings import BlobMissing
+from kit.blobs import Blobs, BlobsUnavailable
 from kit.bus import Bus, RequestRejected
 from kit.database import Database
 from kit.direct import request_directly

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.v1 import VersionRegistered
 from contracts.v1.parts import ImageOccurrence, InvestigationInput, MarkdownSource, TextRef
 from contracts.v1.version import VersionEvent
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 from platforms import get_platform
 from platforms.markdown import Rendered, render
 from platforms.markup import UnparseableHtml

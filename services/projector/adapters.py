@@ -12,7 +12,8 @@ from contracts.readmodel import position
 from contracts.topology import JOBS
 from contracts.v1.event import PREFIX
 from contracts.v1.parts import TextRef
-from kit.blobs import BlobMissing, Blobs
+from kit.blob_settings import BlobMissing
+from kit.blobs import Blobs
 from kit.bus import Bus
 from kit.database import Database
 from kit.ordered import OrderedLog, StoredMessage

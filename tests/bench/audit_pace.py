@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from multiprocessing.connection import Connection
 
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.bus import connect
 from services.commands.shared import run
 from tests.bench.audit_jobs import Jobs

@@ -45,7 +45,8 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import step_run_id
 from contracts.v1.parts import EPHEMERAL
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.bus import Bus
 from kit.circuit import pause, resume
 from kit.dead_letters import Origin, redeliver

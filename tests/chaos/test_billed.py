@@ -38,7 +38,8 @@ from contracts.v1 import (
     InvestigationRetryScheduled,
     InvestigationStarted,
 )
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.history import read_history
 from tests.chaos.bills import APPROVED, FIRST, OF_AN_UPDATE, SECOND, STEPS, Till, step_of
 from tests.chaos.conftest import KEY, disturbed

@@ -23,7 +23,8 @@ import pytest
 from contracts.topology import AUDITOR_JOB_REQUESTED, DEAD, FAILURES, JOBS
 from contracts.v1 import JobEnded
 from contracts.v1.parts import EPHEMERAL
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.clock import SystemClock
 from kit.database import migrate
 from kit.ephemeral import EphemeralTexts

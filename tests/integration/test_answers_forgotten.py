@@ -8,7 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.bus import Bus
 from lifecycle.planning import step_name
 from services.commands.erase import StoreEraser

@@ -16,7 +16,8 @@ from contracts.v1 import RunFailed
 from contracts.v1.ids import step_run_id
 from contracts.v1.parts import EphemeralRef
 from kit import dead_letters
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.bus import Bus, connect
 from kit.database import Database
 from services.commands.erase import Erasing, StoreEraser

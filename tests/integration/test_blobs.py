@@ -9,7 +9,8 @@ from datetime import datetime, timedelta, tzinfo
 import pytest
 from minio.deleteobjects import DeleteError
 
-from kit.blobs import BlobMissing, Blobs, BlobSettings, BlobsUnavailable
+from kit.blob_settings import BlobMissing, BlobSettings
+from kit.blobs import Blobs, BlobsUnavailable
 from kit.s3_client import S3Client
 from tests.support.servers import S3
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.blobs import Blobs, BlobSettings, BlobsUnavailable
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs, BlobsUnavailable
 from kit.embedded import EmbeddedStack
 from services.gateway.adapters import BlobTexts
 from services.gateway.ports import Unavailable

@@ -18,7 +18,8 @@ from contracts.jobs.words import RequestWords
 from contracts.topology import CURATOR_JOB_ENDED, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, DEAD, JOBS
 from contracts.v1 import CreditPosted, JobEnded, JobRequested, RetentionPurged
 from contracts.v1.parts import EphemeralRef
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.concluding import Concluder

@@ -19,7 +19,8 @@ from sqlalchemy.exc import OperationalError
 
 from contracts.topology import ERRATA
 from kit import topology
-from kit.blobs import Blobs, BlobSettings, BlobsUnavailable
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs, BlobsUnavailable
 from kit.bus import Bus, connect
 from kit.database import Database, migrate, open_session
 from kit.embedded import EmbeddedStack, ServiceName

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from contracts.v1.parts import EPHEMERAL, EphemeralRef
-from kit.blobs import BlobMissing, Blobs, BlobSettings
+from kit.blob_settings import BlobMissing, BlobSettings
+from kit.blobs import Blobs
 from kit.ephemeral import EphemeralTexts, round_up
 from tests.support.fakes import StillClock
 from tests.support.servers import S3

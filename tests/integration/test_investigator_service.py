@@ -25,7 +25,8 @@ from contracts.v1.ids import investigation_id, post_id, version_id
 from contracts.v1.pages import Sighting
 from contracts.v1.parts import PostRef
 from kit import topology
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.delivery import Delivery

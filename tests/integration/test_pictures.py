@@ -16,7 +16,8 @@ from pydantic import SecretStr
 
 from contracts.v1 import InvestigationDrafted, InvestigationStarted
 from contracts.v1.parts import ImageOccurrence, Picture
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.models.openai_responses import OpenAIResponses
 from kit.web import GuardedHttpClient, Policy
 from services.investigator.fates import MAX_BYTES

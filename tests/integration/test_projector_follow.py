@@ -18,7 +18,8 @@ from contracts.topology import HEALTH, STREAMS
 from contracts.v1 import Envelope, Event
 from contracts.v1 import decode as decode_event
 from kit import standstill
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock

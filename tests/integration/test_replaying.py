@@ -26,7 +26,7 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import claim_id
 from contracts.v1.parts import PublishedClaim, Source, TextRef, Usage
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 from kit.documents.reading import Reader
 from kit.history import StoredFact
 from kit.models.base import Limits, Model

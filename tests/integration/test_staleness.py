@@ -23,7 +23,7 @@ from contracts.v1 import (
 from contracts.v1.entry import STALE_PARTS
 from contracts.v1.ids import analysis_run_id, assertion_id, entry_id
 from contracts.v1.parts import EphemeralRef
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 from kit.database import Database
 from lifecycle.audits.entries import MANY_FLAGS
 from lifecycle.audits.runs import ANALYSE

@@ -17,7 +17,8 @@ from analyses.flagging import Review
 from contracts.v1 import ClaimApproved, ClaimProposed, ClaimRejected, ClaimValidationFailed
 from contracts.v1.parts import Source
 from kit import topology
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.delivery import Delivery

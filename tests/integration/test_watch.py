@@ -30,7 +30,7 @@ from contracts.v1 import (
 from contracts.v1.control import commit_to
 from contracts.v1.parts import BlobRef, CheckedSource, Source
 from contracts.v1.variant import variant_sha256
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 from kit.bus import Bus
 from kit.database import Database
 from kit.documents.reading import Reader

@@ -38,7 +38,7 @@ from contracts.v1.parts import (
     Usage,
 )
 from contracts.v1.version import VersionEvent
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 from kit.clock import Clock
 from kit.errors import Reject, Retry, Superseded
 from kit.history import StoredFact

@@ -28,7 +28,8 @@ from contracts.v1.ids import claim_id, post_id
 from contracts.v1.observation import ObservationEvent
 from contracts.v1.parts import InvestigationInput, ModelName, PostRef, Prompt, PublishedClaim, TextRef, Usage
 from kit import topology
-from kit.blobs import Blobs, BlobSettings
+from kit.blob_settings import BlobSettings
+from kit.blobs import Blobs
 from kit.bus import connect
 from kit.clock import SystemClock
 from kit.database import Database, migrate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from contracts.v1.parts import BlobRef, TextRef
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 
 
 class Killed(BaseException):

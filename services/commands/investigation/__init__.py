@@ -16,7 +16,8 @@ from pydantic import BaseModel, ValidationError
 from contracts.transcript import Transcript
 from contracts.v1.event import OnceEvent
 from contracts.v1.parts import TextRef
-from kit.blobs import BlobMissing, Blobs, BlobsUnavailable
+from kit.blob_settings import BlobMissing
+from kit.blobs import Blobs, BlobsUnavailable
 from kit.bus import Bus, connect
 from kit.errors import Reject, Retry
 from kit.history import StoredFact, read_history

@@ -31,7 +31,7 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.investigation import CANCELLED
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 from kit.clock import SystemClock
 from kit.errors import Reject, Retry
 from kit.history import StoredFact

@@ -21,7 +21,7 @@ from contracts.v1 import (
     ClaimValidationStarted,
     Event,
 )
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.history import StoredFact

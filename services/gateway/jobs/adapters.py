@@ -12,7 +12,8 @@ from contracts.jobs.receipts import PublicKeys
 from contracts.topology import JOBS, MEMOS
 from contracts.v1 import OnceEvent, Undecodable, decode
 from contracts.v1.parts import EphemeralRef
-from kit.blobs import BlobMissing, BlobsUnavailable
+from kit.blob_settings import BlobMissing
+from kit.blobs import BlobsUnavailable
 from kit.bus import Bus
 from kit.clock import Clock
 from kit.ephemeral import EphemeralTexts, Store

@@ -9,7 +9,7 @@ import pytest
 from contracts.v1 import InvestigationStarted, VersionSeen, VersionVerified
 from contracts.v1.parts import ImageOccurrence, InvestigationInput, PostRef, Provenance, TextRef
 from contracts.v1.version import VersionEvent
-from kit.blobs import BlobMissing
+from kit.blob_settings import BlobMissing
 from platforms.markdown import RENDERER_VERSION
 from services.investigator.snapshot import add_markdown, choose_snapshot
 from tests.support.factories import QUOTE, TEXT, VERSION_ID, requested, text_ref

@@ -1,0 +1,21 @@
+"""Where a blob store is, and what it may lack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BlobSettings:
+    """Address and credentials of the store. `endpoint` is `host:port`."""
+
+    endpoint: str
+    access_key: str
+    secret_key: str
+    bucket: str
+    secure: bool = False
+    region: str = "us-east-1"
+
+
+class BlobMissing(LookupError):
+    """No object has this hash, or the stored bytes do not have the hash they are stored under."""
