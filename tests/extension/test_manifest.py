@@ -40,6 +40,7 @@ POLICY: Final = {
     "form-action": "'none'",
     "frame-ancestors": "https:",
 }
+IMPORTED: Final = re.compile(r"""(?:from|import)\s*["'`]\./(?:chunks/)?([^"'`]+)["'`]""")
 COMMON: Final = {
     "manifest_version",
     "name",
@@ -142,3 +143,18 @@ def test_both_are_one_extension() -> None:
     assert differing == {"background", "permissions"}
     assert chrome["background"] == {"type": "module", "service_worker": "background.js"}
     assert firefox["background"] == {"type": "module", "scripts": ["background.js"]}
+
+
+@pytest.mark.parametrize("browser", BROWSERS)
+def test_each_part_is_built_without_what_only_others_do(browser: str) -> None:
+    """A page's readers are in the content script alone, and the worker starts without what draws pages."""
+    built = EXTENSION / ".output" / f"{browser}-mv3"
+    scripts = {file.relative_to(built).as_posix(): file.read_text() for file in built.rglob("*.js")}
+    reading = {name for name, code in scripts.items() if "mw-parser-output" in code}
+    drawing = {name for name, code in scripts.items() if "https://svelte.dev/" in code}
+    assert reading == {"content-scripts/content.js"}
+    assert drawing
+    loaded = {"background.js", *(f"chunks/{name}" for name in IMPORTED.findall(scripts["background.js"]))}
+    assert len(loaded) > 1
+    assert not loaded & drawing
+    assert not any(IMPORTED.search(scripts[name]) for name in loaded - {"background.js"})
