@@ -181,6 +181,7 @@ async def test_quotes_from_a_page_are_withdrawn(world: World) -> None:
     assert listed == {
         "withdrawal_id": answer.json()["withdrawal_id"],
         "url_sha256": sha256(quoted["source_url"].encode()).hexdigest(),
+        "claim_hash": None,
     }
     assert await world.oracle.value(verdicts) == before
     for where, text in (await read_everything(world.system, world.oracle)).items():

@@ -18,6 +18,7 @@ from tests.support.sites import WikiPage
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("e2e")]
 
+OF_FINDINGS = ("withdrawnClaims", "authorStatements", "audit", "sourceChecks", "decisions")
 NO_OCCURRENCES = "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
 
 
@@ -27,7 +28,7 @@ async def published(world: World, run: str) -> dict[str, Any]:
         response = await reader.http.get(f"/investigations/{run}.json")
     assert response.status_code == 200
     body: dict[str, Any] = response.json()
-    keys(body, "investigation", "post", "claims", "withdrawnClaims", "audit", "sourceChecks", "decisions")
+    keys(body, "investigation", "post", "claims", *OF_FINDINGS)
     return body
 
 
