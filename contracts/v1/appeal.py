@@ -28,7 +28,7 @@ PROOF_HOURS = 72
 def make_proof_token(appeal_id: UUID) -> str:
     """What the author of a post publishes to prove that an appeal is theirs.
 
-    It needs no secret: it proves nothing but that whoever may publish as the author wanted this one appeal.
+    It needs no secret: it proves only that someone who may publish as the author wanted this one appeal.
     """
     return f"openerrata-author-{appeal_id.hex}"
 

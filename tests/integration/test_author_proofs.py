@@ -282,7 +282,7 @@ async def test_a_token_expires_after_three_days(published: Published, monkeypatc
 async def test_who_cannot_be_proven_is_told_before_the_appeal_is_stored(published: Published) -> None:
     """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
     http = published.running.http
-    for article, why in ((TWEET, "nobody can prove"), (MOON, "nobody can prove")):
+    for article, why in ((TWEET, "authors cannot prove"), (MOON, "authors cannot prove")):
         named = {"investigation_id": str(article.investigation_id), "claim_ids": [str(article.claim(0)[0])]}
         refused = await http.post("/v1/appeals", json=SAID | named)
         assert (refused.status_code, why in refused.text) == (400, True)

@@ -2,7 +2,7 @@
  * Reading what others sent: a reader either returns a fresh value made only of what it checked, or throws `Malformed`.
  *
  * Nothing that was not read is passed on, so an unexpected key cannot travel from a server or a page's process
- * into storage or onto the screen. What makes readers is marked for the bundler, which leaves out those that nobody calls.
+ * into storage or onto the screen. What makes readers is marked for the bundler, which leaves out those that are never called.
  *
  * Units: string lengths count UTF-16 units. Source: docs/protocol.md 2.0.
  */

@@ -79,7 +79,7 @@ def parse(model: type[Model], body: bytes) -> Model:
 
 
 def answer(status: int, body: Mapping[str, str], *headers: tuple[bytes, bytes]) -> Reply:
-    """An answer that nobody may cache."""
+    """An answer without caching."""
     common = ((b"content-type", b"application/json"), (b"cache-control", b"no-store"))
     return Reply(status, orjson.dumps(body), (*common, *headers))
 

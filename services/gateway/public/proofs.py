@@ -45,7 +45,7 @@ def check_provable(platform: str, author: str | None) -> Platform:
     """The platform, if authors can prove themselves there. Raises: Refusal."""
     site = find_platform(platform)
     if site is None or site.proof_place is None:
-        raise Refusal(400, "by_author: on this site nobody can prove to be an author; appeal as a reader.")
+        raise Refusal(400, "by_author: on this site authors cannot prove who they are; appeal as a reader.")
     if author is None:
         raise Refusal(400, "by_author: the site has not named the author of this text; appeal as a reader.")
     return site

@@ -1,4 +1,4 @@
-"""What an objection is about is withdrawn once, however often the curator is told and wherever it dies."""
+"""What an objection is about is withdrawn once, however often the message comes and wherever the curator dies."""
 
 from __future__ import annotations
 
