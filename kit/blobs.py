@@ -20,14 +20,14 @@ import structlog
 import urllib3
 from minio.deleteobjects import DeleteObject
 from minio.error import MinioException, S3Error
-from urllib3.exceptions import HTTPError, MaxRetryError
+from urllib3.exceptions import HTTPError
 
 from contracts.v1.parts import INLINE_BYTES, BlobRef, TextRef
 from kit.blob_check import BlobsUnavailable as BlobsUnavailable
 from kit.blob_check import StoreCheck
 from kit.blob_settings import BlobMissing, BlobSettings
 from kit.cache import Cache
-from kit.s3_client import S3Client
+from kit.s3_client import S3Client, explain
 from kit.settings import SettingsError
 
 TEXT = "text/plain; charset=utf-8"
@@ -109,7 +109,7 @@ class Blobs:
             ) from error
         except _FAILURES as error:
             raise SettingsError(
-                f"OPENERRATA_S3_ENDPOINT: no blob store answers at {self._endpoint}: {_reason(error)}; is it running?"
+                f"OPENERRATA_S3_ENDPOINT: no blob store answers at {self._endpoint}: {explain(error)}; is it running?"
             ) from error
         if not found:
             raise SettingsError(
@@ -291,15 +291,8 @@ class Blobs:
                     if not fresh:
                         fresh = True
                         continue
-                self._check.failed(f"blob store at {self._endpoint}: {_reason(error)}: see its log and its disk")
+                self._check.failed(f"blob store at {self._endpoint}: {explain(error)}: see its log and its disk")
                 if loop.time() >= deadline:
-                    raise BlobsUnavailable(f"blob store at {self._endpoint}: {_reason(error)}") from error
-                log.warning("blob store does not answer, trying again", error=_reason(error))
+                    raise BlobsUnavailable(f"blob store at {self._endpoint}: {explain(error)}") from error
+                log.warning("blob store does not answer, trying again", error=explain(error))
                 await asyncio.sleep(RETRY_DELAY_S)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, S3Error):
-        return str(error.code)
-    cause = error.reason if isinstance(error, MaxRetryError) and error.reason else error
-    return type(cause).__name__

@@ -7,7 +7,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from minio import Minio
+from minio.error import S3Error
 from minio.time import to_amz_date, utcnow
+from urllib3.exceptions import MaxRetryError
 
 MAX_CLOCK_SKEW = timedelta(minutes=5)
 
@@ -38,3 +40,11 @@ class S3Client(Minio):
             return False
         self.ahead = ahead if abs(ahead - self.ahead) > MAX_CLOCK_SKEW else self.ahead
         return abs(ahead - dated_by) > MAX_CLOCK_SKEW
+
+
+def explain(error: Exception) -> str:
+    """Why a request failed, in a word."""
+    if isinstance(error, S3Error):
+        return str(error.code)
+    cause = error.reason if isinstance(error, MaxRetryError) and error.reason else error
+    return type(cause).__name__

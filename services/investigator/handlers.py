@@ -260,10 +260,7 @@ class Investigator:
     async def _is_over(
         self, event: InvestigationRequested, advanced: InvestigationAdvanced, record: RunRecord[TextRef]
     ) -> bool:
-        """Whether the round has ended: it was cancelled, or a review failed permanently.
-
-        Raises: ModelError: the cost limit is reached.
-        """
+        """Whether the round was cancelled, or a review failed permanently. Raises: ModelError: cost limit reached."""
         try:
             found = await self._investigation(event)
         except Retry:  # a log that cannot be read now is no reason to stop the run
