@@ -50,7 +50,7 @@ async def test_install_underline_and_hover(world: World, tmp_path: Path) -> None
         shown = await until(frame, "the in-page frame opens", within_s=60)
 
         async def tooltip() -> bool:
-            return words("pagePanelHeading") in await fox.evaluate(shown, "document.body.innerText")
+            return words("pagePanelHeading") in await fox.evaluate(shown, "document.body?.innerText ?? ''")
 
         await until(tooltip, "the tooltip says what is wrong", within_s=60)
         keep("firefox-2-tooltip.png", await fox.shot(tab))
