@@ -17,6 +17,7 @@ import pytest
 from contracts.topology import ERRATA
 from kit import topology
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from kit.publisher import BusError
 from tests.support.cluster import Cluster, Disk, Network, require_root
 from tests.support.delivering import observed
@@ -88,9 +89,7 @@ async def cut(
             await until(enough, "facts are written", within_s=60)
             cluster.kill(*nodes)
             left = {node: disk.freeze() for node, disk in disks.items()}
-            for task in writers:
-                task.cancel()
-            await asyncio.gather(*writers, return_exceptions=True)
+            await cancel_and_wait(writers)
         for node, disk in disks.items():
             disk.restore(left[node])
             cluster.start(node)

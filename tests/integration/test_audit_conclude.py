@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 from contracts.topology import AUDITS_CONCLUDE_MARK, AUDITS_CONCLUDED, JOBS, MARKS
 from contracts.v1 import CreditPosted, Event, JobResolved
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
 from kit.concluding import Concluder
 from kit.embedded import EmbeddedStack
@@ -48,8 +49,7 @@ async def folding(url: str, texts: TextsPort) -> AsyncIterator[CollectorRegistry
         try:
             yield registry
         finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            await cancel_and_wait([running])
 
 
 async def publish(bus: Bus, *events: Event) -> int:

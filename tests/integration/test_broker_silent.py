@@ -11,6 +11,7 @@ import pytest
 
 from contracts.topology import ERRATA, MARKS
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from kit.embedded import EmbeddedStack
 from kit.kv import Bucket
 from kit.ordered import OrderedLog
@@ -54,8 +55,7 @@ async def following(bus: Bus) -> AsyncIterator[list[int]]:
     try:
         yield found
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancel_and_wait([task])
 
 
 @pytest.mark.parametrize("stopped_s", [3.0, 9.0])

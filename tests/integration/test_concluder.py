@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA, MARKS
 from kit import topology
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
 from kit.concluding import CHECK_AFTER_S, Concluder
 from kit.kv import Bucket
@@ -82,8 +83,7 @@ async def test_what_the_fold_closes_while_the_log_is_asked_about_it_is_closed_on
 
         await until(passed, "the mark passes its end")
         assert not folding.done(), "the fold goes on"
-        folding.cancel()
-        await asyncio.gather(folding, return_exceptions=True)
+        await cancel_and_wait([folding])
 
 
 @pytest.mark.requirement("2.12-04")
@@ -131,5 +131,4 @@ async def test_folding_an_old_end_again_leaves_the_key_of_a_later_round(
             else:
                 await until(gone, "the key is gone")
         finally:
-            folding.cancel()
-            await asyncio.gather(folding, return_exceptions=True)
+            await cancel_and_wait([folding])

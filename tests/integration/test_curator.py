@@ -21,6 +21,7 @@ from contracts.v1.parts import EphemeralRef
 from kit.blob_settings import BlobSettings
 from kit.blobs import Blobs
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
 from kit.concluding import Concluder
 from kit.database import Database, migrate
@@ -75,8 +76,7 @@ async def deadlines(url: str, clock: StillClock, metrics: Metrics) -> AsyncItera
         try:
             yield found
         finally:
-            fold.cancel()
-            await asyncio.gather(fold, return_exceptions=True)
+            await cancel_and_wait([fold])
 
 
 async def ends(bus: Bus, job: UUID) -> list[JobEnded]:

@@ -15,6 +15,7 @@ from contracts.topology import ANALYST_SUBJECTS, ERRATA
 from contracts.v1 import decode
 from kit import topology
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
 from kit.http import HttpServer, bind
 from kit.pages import find_first_since, read_last_sequence, read_page
@@ -54,9 +55,7 @@ async def serving(bus: Bus, *, window: int = 4_096, page: int = 256) -> AsyncIte
     finally:
         await endpoint.stop()
         await server.stop()
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following
+        await cancel_and_wait([following])
 
 
 async def some(http: httpx.AsyncClient, last: str, count: int) -> list[Sent]:

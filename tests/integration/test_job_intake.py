@@ -18,6 +18,7 @@ from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
 from contracts.topology import JOBS
 from contracts.v1 import CreditPosted, JobEnded, JobFetched, JobRequested
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
 from kit.embedded import EmbeddedStack
 from kit.model_settings import LlmSettings
@@ -191,8 +192,7 @@ async def test_a_job_is_followed_from_its_request_to_its_cancellation(bus: Bus, 
         assert again.status == "CANCELED"
         await jobs.cancel(again, uuid4())
     finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        await cancel_and_wait([running])
     stored = await count_stored(bus)
     assert (stored[JobEnded.SUBJECT], stored[JobFetched.SUBJECT]) == (1, 1)
 
@@ -224,8 +224,7 @@ async def test_the_user_of_the_gateway_may_do_all_of_it(
         await StageSettings(log, LlmSettings(), "", {}).configure(wanted, UUID(int=1), uuid4())
         ledger = Ledger(log, CLOCK, job_s=900)
         assert (await ledger.describe(FREE, 33_000)).open_jobs == 0, "its end is seen, though nothing here settles"
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        await cancel_and_wait([running])
     assert "permissions violation" not in capsys.readouterr().out.lower()
 
 

@@ -16,6 +16,7 @@ from contracts.v1 import (
 )
 from kit import topology
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from kit.errors import Retry
 from kit.history import read_history, read_latest
 from kit.ordered import OrderedLog, StoredMessage
@@ -76,8 +77,7 @@ async def reading(bus: Bus, start: int = 1) -> AsyncIterator[list[StoredMessage]
     try:
         yield found
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancel_and_wait([task])
         assert task.cancelled() or task.exception() is None
 
 

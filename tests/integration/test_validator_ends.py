@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from uuid import UUID, uuid4
 
 import pytest_asyncio
 
 from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed
 from kit.bus import Bus, connect
+from kit.cancelling import cancel_and_wait
 from services.validator.adapters import LogRuns
 from services.validator.ends import EndedRounds
 from tests.support.factories import completed, failed, proposed, requested, started
@@ -36,9 +37,7 @@ async def heard(bus: Bus, **given: int) -> AsyncIterator[EndedRounds]:
         await until(begun, "it listens")
         yield ends
     finally:
-        listening.cancel()
-        with suppress(asyncio.CancelledError):
-            await listening
+        await cancel_and_wait([listening])
 
 
 class Hearing(Stored):
