@@ -20,12 +20,11 @@ from contracts.v1.finding import Note
 from kit.clock import Clock
 from kit.web import WebError, parse_url
 from services.gateway.domain import derive_ip_range_key
-from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond
+from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send
 from services.gateway.ports import Facts, Unavailable
-from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse
+from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse, send_answer
 from services.gateway.public.proofs import check_provable
 from services.gateway.rate_limit import TokenBuckets
-from services.gateway.record.question import BadQuestion
 from services.gateway.record.repository import PublicRecord
 
 PATH: Final = "/v1/appeals"
@@ -88,13 +87,7 @@ class AppealsEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        try:
-            reply = await self._reply(scope, receive)
-        except Refusal as refusal:
-            reply = refusal.reply
-        except (Unavailable, BadQuestion):
-            reply = answer(503, {"message": "The service cannot answer now; please try again."})
-        await respond(send, reply)
+        await send_answer(send, self._reply(scope, receive))
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
         if scope["method"] == "OPTIONS":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeVar
 
 import orjson
@@ -17,9 +17,13 @@ from services.gateway.http import (
     Receive,
     Reply,
     Scope,
+    Send,
     read_body,
+    respond,
 )
+from services.gateway.ports import Unavailable
 from services.gateway.rate_limit import TokenBuckets
+from services.gateway.record.question import BadQuestion
 
 JSON: Final = b"application/json"
 FORM: Final = b"application/x-www-form-urlencoded"
@@ -66,6 +70,17 @@ class PostedRequests:
             raise Refusal(413, "The request is too large.") from None
         except (TimeoutError, ClientDisconnected):
             raise Refusal(400, "The request is incomplete.") from None
+
+
+async def send_answer(send: Send, answering: Awaitable[Reply]) -> None:
+    """Send an answer, or the reason why there is none."""
+    try:
+        reply = await answering
+    except Refusal as refusal:
+        reply = refusal.reply
+    except (Unavailable, BadQuestion):
+        reply = answer(503, {"message": "The service cannot answer now; please try again."})
+    await respond(send, reply)
 
 
 def parse(model: type[Model], body: bytes) -> Model:

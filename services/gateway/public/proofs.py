@@ -22,10 +22,9 @@ from kit.clock import Clock
 from platforms import find_platform
 from platforms.base import IdentityMismatch, Platform
 from services.gateway.domain import derive_ip_range_key, parse_id
-from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send, respond
+from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send
 from services.gateway.ports import Facts, Unavailable
-from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse
-from services.gateway.record.question import BadQuestion
+from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse, send_answer
 from services.gateway.record.repository import PublicRecord
 
 PREFIX: Final = "/v1/appeals/"
@@ -62,13 +61,7 @@ class ProofsEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        try:
-            reply = await self._reply(scope, receive)
-        except Refusal as refusal:
-            reply = refusal.reply
-        except (Unavailable, BadQuestion):
-            reply = answer(503, {"message": "The service cannot answer now; please try again."})
-        await respond(send, reply)
+        await send_answer(send, self._reply(scope, receive))
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
         if scope["method"] == "OPTIONS":
