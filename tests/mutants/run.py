@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from importlib.util import cache_from_source
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -74,7 +75,7 @@ def run_tests(tree: Path, tests: Sequence[str], within_s: float = TIMEOUT_S) -> 
     with subprocess.Popen(
         command,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=os.environ | {"PYTHONPATH": str(tree)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -98,11 +99,17 @@ def run_tests(tree: Path, tests: Sequence[str], within_s: float = TIMEOUT_S) -> 
 def _applied(tree: Path, mutant: Mutant) -> Iterator[None]:
     path = tree / mutant.file
     whole = path.read_text()
-    path.write_text(mutant.applied_to(whole))
+    _rewrite(path, mutant.applied_to(whole))
     try:
         yield
     finally:
-        path.write_text(whole)
+        _rewrite(path, whole)
+
+
+def _rewrite(path: Path, text: str) -> None:
+    """Replace a file and forget its bytecode, which a mutant of the same length and second would be taken for."""
+    path.write_text(text)
+    Path(cache_from_source(path)).unlink(missing_ok=True)
 
 
 def run_mutant(tree: Path, mutant: Mutant) -> Result:
