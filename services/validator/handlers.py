@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Never, TypedDict
-from uuid import UUID
+from typing import Never
 
 from analyses import flagging_kind
 from analyses.flagging import Candidate, Review
@@ -23,10 +22,10 @@ from contracts.v1 import (
     ClaimValidationRetryScheduled,
     ClaimValidationStarted,
     Event,
+    InvestigationStarted,
 )
 from contracts.v1.gates import GatePolicy, GateResult
-from contracts.v1.opinion import Opinion
-from contracts.v1.parts import CheckedSource, InvestigationInput, Prompt, TextRef, Usage
+from contracts.v1.parts import InvestigationInput, TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Outage, Retry, Superseded
 from kit.runs import is_fault_of_key, open_key
@@ -34,6 +33,7 @@ from lifecycle.retries import REVIEWS
 from lifecycle.reviews import ReviewState
 from services.validator.answers import find_unpublished
 from services.validator.domain import find_unsupported, keep_sources, list_pages
+from services.validator.examined import ClaimIds, Examined, ReviewRecord
 from services.validator.opinion import SecondOpinion
 from services.validator.ports import (
     Blobs,
@@ -50,26 +50,6 @@ from services.validator.ports import (
 )
 
 LOG_LAG_S = 0.2
-
-
-class _ClaimIds(TypedDict):
-    investigation_id: UUID
-    claim_id: UUID
-    round: int
-
-
-class _ReviewRecord(_ClaimIds):
-    """The fields that all outcomes of a review share."""
-
-    rules: str
-    sources: tuple[CheckedSource, ...]
-    policy: GatePolicy | None
-    gates: tuple[GateResult, ...]
-    unchecked_allowed: bool
-    opinion: Opinion | None
-    prompt: Prompt | None
-    usage: Usage
-    transcript: TextRef | None
 
 
 class Validator:
@@ -118,15 +98,45 @@ class Validator:
         start = await self._runs.find_start(event)
         if start is None:
             raise Outage(LOG_LAG_S, "the log does not show the start of the run yet")
+        examined = await self._examine(event, start)
+        if isinstance(examined, ClaimRejected):
+            yield examined
+            return
+        limit = start.cost_limit_micro_usd
+        if repeated or limit is not None:
+            state = await self._review_state(event, delivery_count)
+        else:  # the stream refuses the start of the review if another one has started before
+            state = ReviewState(settled=await self._runs.is_over(event))
+        if state.settled:
+            return
+        spent = state.spent_micro_usd
+        if limit is not None and spent >= limit:
+            cost, most = format_usd(spent), format_usd(limit)
+            reason = f"The run has cost {cost} and its limit is {most}: no further review is bought."
+            yield ClaimValidationFailed(**examined.record, failure="NON_RETRYABLE", reason=reason)
+            return
+        yield ClaimValidationStarted(
+            **_identify(event), follows=state.follows, attempt=event.attempt, delivery_count=delivery_count
+        )
+        step = f"{event.investigation_id}/{event.round}/{event.claim_id}"
+        try:
+            yield await self._review(event, start, examined, step, resume=bool(state.begun_on or state.review_attempts))
+        except ModelError as error:
+            failed = await self._fail(start, examined.record, error, step, state.review_attempts + 1)
+            yield failed
+            if isinstance(failed, ClaimValidationRetryScheduled):
+                raise Retry((failed.retry_at - self._clock.now()).total_seconds(), error.reason) from error
+
+    async def _examine(self, event: ClaimProposed, start: InvestigationStarted) -> Examined | ClaimRejected:
+        """The candidate with its checked sources, or why it is refused before any model is called."""
         text = await self._blobs.get_text(start.input.content)
         kind = flagging_kind(event.analysis)
         refusal = kind.check(event.payload, text)
         if refusal is not None:
-            yield ClaimRejected(**_identify(event), rules=kind.rules, gate="rule", reason=refusal.reason)
-            return
+            return ClaimRejected(**_identify(event), rules=kind.rules, gate="rule", reason=refusal.reason)
         evidence = await self._sources.check(event.payload.sources)
         sources = tuple(each.source for each in evidence)
-        record: _ReviewRecord = {
+        record: ReviewRecord = {
             **_identify(event),
             "rules": kind.rules,
             "sources": sources,
@@ -140,97 +150,77 @@ class Validator:
         }
         unsupported = find_unsupported(sources, unchecked_allowed=self._unchecked_allowed)
         if unsupported is not None:
-            yield ClaimRejected(**record, gate="sources", reason=unsupported)
-            return
+            return ClaimRejected(**record, gate="sources", reason=unsupported)
         counted = list_pages(event.payload, evidence, unchecked_allowed=self._unchecked_allowed)
         if self._policy is not None:
             judgement = await self._judge(event, start.input, text, counted, self._policy)
             record["gates"], counted = judgement.results, judgement.counted
             if (refused := judgement.refusal) is not None:
-                yield ClaimRejected(**record, gate=refused.gate, reason=REASONS[refused.code])
-                return
-        limit = start.cost_limit_micro_usd
-        if repeated or limit is not None:
-            state = await self._review_state(event, delivery_count)
-        else:  # the stream refuses the start of the review if another one has started before
-            state = ReviewState(settled=await self._runs.is_over(event))
-        if state.settled:
-            return
-        spent = state.spent_micro_usd
-        if limit is not None and spent >= limit:
-            cost, most = format_usd(spent), format_usd(limit)
-            reason = f"The run has cost {cost} and its limit is {most}: no further review is bought."
-            yield ClaimValidationFailed(**record, failure="NON_RETRYABLE", reason=reason)
-            return
-        yield ClaimValidationStarted(
-            **_identify(event), follows=state.follows, attempt=event.attempt, delivery_count=delivery_count
-        )
-        step = f"{event.investigation_id}/{event.round}/{event.claim_id}"
-        resume = bool(state.begun_on or state.review_attempts)
-        review = kind.review
-        material = Candidate(event.payload, text, start.input.pictures, evidence)
+                return ClaimRejected(**record, gate=refused.gate, reason=REASONS[refused.code])
+        return Examined(kind.review, Candidate(event.payload, text, start.input.pictures, evidence), counted, record)
+
+    async def _review(
+        self, event: ClaimProposed, start: InvestigationStarted, examined: Examined, step: str, *, resume: bool
+    ) -> ClaimApproved | ClaimHeld | ClaimRejected:
+        """The verdict of the second opinion, if it refuses, or of the reviewing model. Raises: ModelError."""
+        review, candidate, record = examined.review, examined.candidate, examined.record
         brief: Brief[Never, Review] = Brief(
             step=review.name,
             instructions=review.prompt.text,
-            parts=tuple(part for part in review.brief(material) if isinstance(part, str)),
+            parts=tuple(part for part in review.brief(candidate) if isinstance(part, str)),
             read=review.read,
             turns=review.turns,
             schema=review.schema,
-            limits=Limits(cost_micro_usd=limit),
-            subject=ClaimInDoubt(event.payload, text),
+            limits=Limits(cost_micro_usd=start.cost_limit_micro_usd),
+            subject=ClaimInDoubt(event.payload, candidate.text),
             done=await find_unpublished(self._blobs, step) if resume else None,
             published=Published(),
         )
-        try:
-            result = await self._ask_opinion(record, counted, event.payload.text, text, step, resume=resume)
-            if result is not None:
-                record["gates"] = (*record["gates"], result)
-                if result.outcome != "PASS":
-                    record["usage"] = _opinion_usage(record)
-                    yield ClaimRejected(**record, gate=result.gate, reason=REASONS[result.code])
-                    return
-            record["prompt"] = review.prompt
-            finished = await ask(
-                self._model,
-                brief,
-                key=await open_key(self._keys, start.key_source, start.investigation_id, start.attachment),
-            )
-        except ModelError as error:
-            record["usage"] = error.usage or Usage()
-            record["transcript"] = await self._store_transcript(error.transcript, step)
-            review_attempt = state.review_attempts + 1
-            is_key_fault = is_fault_of_key(start.key_source, error)
-            delay_s = REVIEWS.delay_s(review_attempt, error.failure, error.retry_after_s)
-            if delay_s is None or is_key_fault:
-                record["usage"] = record["usage"].plus(_opinion_usage(record))
-                yield ClaimValidationFailed(
-                    **record,
-                    failure=error.failure,
-                    fault="USER_KEY" if is_key_fault else "RUN",
-                    reason=error.reason,
-                    status_code=error.status_code,
-                )
-                return
-            yield ClaimValidationRetryScheduled(
-                **record,
-                review_attempt=review_attempt,
-                failure=error.failure,
-                reason=error.reason,
-                status_code=error.status_code,
-                error_name=error.name,
-                retry_at=self._clock.now() + timedelta(seconds=delay_s),
-            )
-            raise Retry(delay_s, error.reason) from error
+        result = await self._ask_opinion(examined, step, resume=resume)
+        if result is not None:
+            record["gates"] = (*record["gates"], result)
+            if result.outcome != "PASS":
+                record["usage"] = _opinion_usage(record)
+                return ClaimRejected(**record, gate=result.gate, reason=REASONS[result.code])
+        record["prompt"] = review.prompt
+        key = await open_key(self._keys, start.key_source, start.investigation_id, start.attachment)
+        finished = await ask(self._model, brief, key=key)
         record["usage"] = finished.usage.plus(_opinion_usage(record))
         record["transcript"] = await self._store_transcript(finished.transcript, step)
         verdict = finished.answer
-        if verdict.approved:
-            payload = keep_sources(event.payload, sources, counted)
-            approval = ClaimApproved(**record, version_id=event.version_id, payload=payload)
-            held_at = self._clock.now()
-            yield ClaimHeld(**_identify(event), approval=approval, held_at=held_at) if self._hold else approval
-        else:
-            yield ClaimRejected(**record, gate="model", reason=verdict.reason or "the reviewer gave no reason")
+        if not verdict.approved:
+            return ClaimRejected(**record, gate="model", reason=verdict.reason or "the reviewer gave no reason")
+        payload = keep_sources(event.payload, record["sources"], examined.counted)
+        approval = ClaimApproved(**record, version_id=event.version_id, payload=payload)
+        held_at = self._clock.now()
+        return ClaimHeld(**_identify(event), approval=approval, held_at=held_at) if self._hold else approval
+
+    async def _fail(
+        self, start: InvestigationStarted, record: ReviewRecord, error: ModelError, step: str, review_attempt: int
+    ) -> ClaimValidationFailed | ClaimValidationRetryScheduled:
+        """When the failed review is repeated, or that it is not."""
+        record["usage"] = error.usage or Usage()
+        record["transcript"] = await self._store_transcript(error.transcript, step)
+        is_key_fault = is_fault_of_key(start.key_source, error)
+        delay_s = REVIEWS.delay_s(review_attempt, error.failure, error.retry_after_s)
+        if delay_s is None or is_key_fault:
+            record["usage"] = record["usage"].plus(_opinion_usage(record))
+            return ClaimValidationFailed(
+                **record,
+                failure=error.failure,
+                fault="USER_KEY" if is_key_fault else "RUN",
+                reason=error.reason,
+                status_code=error.status_code,
+            )
+        return ClaimValidationRetryScheduled(
+            **record,
+            review_attempt=review_attempt,
+            failure=error.failure,
+            reason=error.reason,
+            status_code=error.status_code,
+            error_name=error.name,
+            retry_at=self._clock.now() + timedelta(seconds=delay_s),
+        )
 
     async def on_exhausted(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
         """Fail the validation, since the investigation would wait indefinitely for the verdict."""
@@ -248,16 +238,16 @@ class Validator:
         case = Case(event.payload, post.url, text, post.author_name, post.published_at, pages, policy)
         return await asyncio.to_thread(judge, case)
 
-    async def _ask_opinion(
-        self, record: _ReviewRecord, counted: Sequence[CitedPage], sentence: str, text: str, step: str, *, resume: bool
-    ) -> GateResult | None:
+    async def _ask_opinion(self, examined: Examined, step: str, *, resume: bool) -> GateResult | None:
         """What the second opinion says, if one is asked for; its answer is put on record. Raises: ModelError."""
         policy = self._policy.opinion if self._policy is not None else None
         if self._opinion is None or policy is None:
             return None
-        quotations = [page.snippet for page in counted]
+        claim, text = examined.candidate.claim, examined.candidate.text
+        quotations = [page.snippet for page in examined.counted]
         # Not a part of the review's step, whose answers are looked for under its name.
-        record["opinion"] = opinion = await self._opinion.ask(sentence, quotations, f"{step}-opinion", resume=resume)
+        opinion = await self._opinion.ask(claim.text, quotations, f"{step}-opinion", resume=resume)
+        examined.record["opinion"] = opinion
         return judge_opinion(opinion.probability, find_group(text), policy)
 
     async def _review_state(self, event: ClaimProposed, delivery: int) -> ReviewState:
@@ -277,10 +267,10 @@ class Validator:
         return await self._blobs.put_text(transcript.decode(), step) if transcript else None
 
 
-def _identify(event: ClaimProposed) -> _ClaimIds:
+def _identify(event: ClaimProposed) -> ClaimIds:
     return {"investigation_id": event.investigation_id, "claim_id": event.claim_id, "round": event.round}
 
 
-def _opinion_usage(record: _ReviewRecord) -> Usage:
+def _opinion_usage(record: ReviewRecord) -> Usage:
     """What the opinion cost. A failed review that is repeated leaves it out: the opinion is not asked again."""
     return record["opinion"].usage if record["opinion"] is not None else Usage()
