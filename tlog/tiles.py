@@ -150,9 +150,13 @@ def fold_complete(hashes: Sequence[Hash]) -> Hash:
 
 def split_tile(tile: Tile, data: bytes) -> tuple[Hash, ...]:
     """The hashes of a tile. Raises: MalformedError: there are not as many as its width says."""
+    return _split(tile, data, 0, tile.width)
+
+
+def _split(tile: Tile, data: bytes, first: int, end: int) -> tuple[Hash, ...]:
     if len(data) != tile.width * HASH_SIZE:
         raise MalformedError(f"{tile.path} has {len(data)} bytes, not {tile.width * HASH_SIZE}")
-    return tuple(data[at : at + HASH_SIZE] for at in range(0, len(data), HASH_SIZE))
+    return tuple(data[at : at + HASH_SIZE] for at in range(first * HASH_SIZE, end * HASH_SIZE, HASH_SIZE))
 
 
 def tile_with(node: Node, size: int) -> Tile:
@@ -179,7 +183,7 @@ def node_reader(size: int, tiles: Mapping[Tile, bytes]) -> ReadNode:
         tile = tile_with(Node(level, position), size)
         height = level % HEIGHT
         first = (position << height) % WIDTH
-        return fold_complete(split_tile(tile, tiles[tile])[first : first + (1 << height)])
+        return fold_complete(_split(tile, tiles[tile], first, first + (1 << height)))
 
     return read
 

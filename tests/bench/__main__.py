@@ -20,6 +20,7 @@ from tests.bench import (
     bench_extension,
     bench_gates,
     bench_gateway,
+    bench_log,
     bench_lookup,
     bench_pipeline,
     bench_projector,
@@ -33,6 +34,7 @@ from tests.bench.report import Report
 BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "gateway": bench_gateway.bench,
     "lookup": bench_lookup.bench,
+    "log": bench_log.bench,
     "pipeline": bench_pipeline.bench,
     "projector": bench_projector.bench,
     "day": bench_day.bench,

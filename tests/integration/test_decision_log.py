@@ -16,6 +16,7 @@ from contracts.v1.erasure import ErasedFact
 from services.commands.log.exported import NotAnExport, compare, read_export
 from services.commands.log.monitor import NotVisited, visit
 from tests.integration.readmodel_tables import owner
+from tests.support.explained import statements
 from tests.support.gateway import migrated, serving
 from tests.support.notaries import KEY, OPENED, POLICY, Instance, MemoryObjects
 from tests.support.public_record import ESSAY, MOON
@@ -113,6 +114,18 @@ async def test_a_decision_is_proved_by_what_every_interface_links(logged: Logged
     assert "Errors were found" in log
     assert "A finding was suspended, about entry" in log
     assert SUMMARY not in log
+
+
+@pytest.mark.requirement("TR-20")
+async def test_a_proof_takes_two_statements(logged: Logged) -> None:
+    """TR-20: Many decisions enter at once, and a proof takes two statements, however long the log is."""
+    await logged.record()
+    first, second = (f"/log/v1/proof/{each.investigation_id}" for each in (MOON, ARTICLE))
+    await logged.http.get(first)  # the note and the tiles are kept
+    async with statements() as taken:
+        assert (await logged.http.get(second)).status_code == 200
+    read = [statement for transaction in taken.transactions for statement, _ in transaction if "log." in statement]
+    assert ["log.opening" in statement for statement in read] == [False, True]
 
 
 async def test_an_altered_proof_proves_nothing(logged: Logged) -> None:

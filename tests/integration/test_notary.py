@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import nullcontext
+from typing import Any
 
 import orjson
+import psycopg
 import pytest
 
 from contracts.v1 import ErasureOrdered
@@ -314,3 +316,27 @@ async def test_leaves_are_only_ever_appended(instance: Instance, statement: str)
 async def _stored_notes(url: str) -> set[bytes]:
     async with await owner(url) as db:
         return {bytes(note) for (note,) in await (await db.execute("SELECT note FROM log.checkpoint")).fetchall()}
+
+
+@pytest.mark.requirement("TR-20")
+async def test_many_decisions_take_as_many_round_trips_as_few(
+    instance: Instance, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TR-20: Many decisions enter at once, and a proof takes two statements, however long the log is."""
+    await tell(database_url, opened(200))
+    await instance.store.open(str(KEY.verifier), bytes(POLICY).decode())
+    waits: list[object] = []
+    waiting = psycopg.AsyncConnection.wait
+
+    async def count(*arguments: Any, **named: Any) -> object:
+        waits.append(arguments)
+        return await waiting(*arguments, **named)
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "wait", count)
+    found: list[tuple[int, int]] = []
+    for limit in (100, 2_000):
+        waits.clear()
+        found.append(((await instance.store.enter(limit)).leaves, len(waits)))
+    (few, few_waits), (many, many_waits) = found
+    assert many > 10 * few
+    assert many_waits <= few_waits + 4, "some read the tiles that the log ends with"

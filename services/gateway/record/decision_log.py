@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import text as sql
 
 from services.gateway.record.connection import Queries
+from services.gateway.record.investigations import IS_PUBLIC
 from tlog.leaf import Leaf, Opening, parse_leaf
 from tlog.tiles import WIDTH, Bundle, Tile
 
@@ -30,6 +31,10 @@ _LEAVES: Final = sql("SELECT data FROM log.leaf WHERE index BETWEEN :first AND :
 _OF_SUBJECT: Final = sql("""
     SELECT l.index, l.data FROM log.subject s JOIN log.leaf l ON l.index = s.index WHERE s.id = :id ORDER BY l.index
 """)
+_OF_PUBLIC: Final = sql(f"""
+    SELECT l.index, l.data FROM log.subject s JOIN log.leaf l ON l.index = s.index WHERE s.id = :id AND {IS_PUBLIC}
+    ORDER BY l.index
+""")  # noqa: S608 (our words)
 _BEFORE: Final = sql("SELECT index, data FROM log.leaf WHERE index < :end ORDER BY index DESC LIMIT :limit")
 _LEAF: Final = sql("SELECT index, data FROM log.leaf WHERE index = :index")
 _OPENINGS: Final = sql("SELECT j, salt, document FROM log.opening WHERE index = :index ORDER BY j")
@@ -92,6 +97,10 @@ class DecisionLog(Queries):
     async def of_investigation(self, investigation_id: UUID) -> Sequence[LogEntry]:
         """The leaves about an investigation and its findings, the first decision first."""
         return await self._all(LogEntry, _OF_SUBJECT, id=investigation_id)
+
+    async def of_public(self, investigation_id: UUID) -> Sequence[LogEntry]:
+        """The same, and none of an investigation that is not public."""
+        return await self._all(LogEntry, _OF_PUBLIC, id=investigation_id)
 
     async def before(self, end: int, limit: int) -> Sequence[LogEntry]:
         """Leaves before an index, the newest first."""

@@ -25,6 +25,7 @@ _FINISHED: Final = f"""
 reads others."""
 _HEADED: Final = f"{_FINISHED} LEFT JOIN version_heading h ON h.post_version_id = v.id"
 _RUN: Final = "JOIN investigation i ON i.id = d.investigation_id AND i.status = 'COMPLETE'"
+IS_PUBLIC: Final = f"EXISTS (SELECT 1 {_FINISHED} {_RUN} WHERE d.investigation_id = :id)"
 _WANTED: Final = "JOIN unnest(CAST(:ids AS uuid[])) WITH ORDINALITY wanted(id, place) ON wanted.id = d.investigation_id"
 
 _COMMON: Final = """

@@ -17,7 +17,7 @@ from services.gateway.record.appeals import Appeals
 from services.gateway.record.audit import Audits
 from services.gateway.record.authors import Authors
 from services.gateway.record.catalogue import CatalogueQueries
-from services.gateway.record.connection import open_transaction
+from services.gateway.record.connection import open_connection, open_transaction
 from services.gateway.record.counts import PostCounts, Tallies
 from services.gateway.record.decision_log import DecisionLog
 from services.gateway.record.desk import DeskQueries
@@ -77,6 +77,12 @@ class PublicRecord:
     async def open(self) -> AsyncIterator[RecordSession]:
         """A session: one connection and transaction; all its searches share the time of one statement."""
         async with open_transaction(self.database) as connection:
+            yield RecordSession(connection)
+
+    @asynccontextmanager
+    async def open_by_key(self) -> AsyncIterator[RecordSession]:
+        """A session for statements by key, each by itself: two or three, that no plan and no time limit is set for."""
+        async with open_connection(self.database) as connection:
             yield RecordSession(connection)
 
     async def count_posts(
