@@ -1,58 +1,44 @@
+import { readFileSync } from 'node:fs';
+
 import { describe, expect, it } from 'vitest';
 
 import { requirement } from '../requirement';
-import { BASE, CONTENT, FakeEnvironment, investigate, NOT_INVESTIGATED, pageContent, queued, tab } from './fakes';
+import { BASE, CONTENT, FakeEnvironment, investigate, pageContent, tab } from './fakes';
 
-const COMMON = { 'x-openerrata-extension-version': '1.0.0', 'x-api-key': 'instance' };
+interface Exchange {
+  readonly name: string;
+  readonly request: {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: Record<string, string>;
+    readonly body: string | null;
+  };
+  readonly response: { readonly status: number; readonly body: { readonly result: { readonly data: unknown } } };
+}
 
-/** What a server of docs/protocol.md gets, in this order. The signatures are HMACs of these bodies with the bundled secret. */
-const RECORDED = [
-  {
-    url: `${BASE}/trpc/post.registerObservedVersion`,
-    headers: {
-      ...COMMON,
-      'content-type': 'application/json',
-      'x-openerrata-signature': '5a11aa1bfe6381ec5336d42f6fabb1f91967569afce1ac758eccc8ea804b9f35',
-    },
-    body: JSON.stringify({
-      platform: 'X',
-      url: CONTENT.url,
-      externalId: '20',
-      observedContentText: CONTENT.contentText,
-      metadata: CONTENT.metadata,
-    }),
-  },
-  {
-    url: `${BASE}/trpc/post.recordViewAndGetStatus`,
-    headers: {
-      ...COMMON,
-      'content-type': 'application/json',
-      'x-openerrata-signature': '5ea133e441fc395f6cd5968dd29c6414a62967ea58f7218e04cd55414f6a03c5',
-    },
-    body: '{"postVersionId":"v1"}',
-  },
-  {
-    url: `${BASE}/trpc/post.investigateNow`,
-    headers: {
-      ...COMMON,
-      'content-type': 'application/json',
-      'x-openai-api-key': 'sk-own',
-      'x-openerrata-signature': '5ea133e441fc395f6cd5968dd29c6414a62967ea58f7218e04cd55414f6a03c5',
-    },
-    body: '{"postVersionId":"v1"}',
-  },
-  {
-    url: `${BASE}/trpc/post.getInvestigation?input=%7B%22investigationId%22%3A%22i1%22%7D`,
-    headers: COMMON,
-    body: null,
-  },
-];
+/** What the gateway's tests send in the same words, without a decision log and with one, and what it answers. */
+const RECORDED = JSON.parse(
+  readFileSync(new URL('../../../tests/cases/protocol.json', import.meta.url), 'utf8'),
+) as Exchange[];
+const OURS = [
+  'the present extension registers a post',
+  'the present extension views it',
+  'the present extension requests an investigation',
+  'the present extension asks how it goes',
+].map((name) => RECORDED.find((exchange) => exchange.name === name)!);
+const POST = {
+  ...CONTENT,
+  externalId: '1234567890',
+  url: 'https://x.com/someone/status/1234567890',
+  contentText: 'Alpha beta',
+  metadata: { authorHandle: 'someone', text: 'Alpha beta', mediaUrls: [] },
+};
 
 describe(requirement('TR-28', 'The specified protocol is unchanged for full reading and for other clients'), () => {
   it('is spoken as it was recorded', async () => {
     const environment = new FakeEnvironment();
-    environment.area.items.set('apiKey', 'instance');
-    environment.area.items.set('openaiApiKey', 'sk-own');
+    environment.area.items.set('apiKey', OURS[2]!.request.headers['x-api-key']);
+    environment.area.items.set('openaiApiKey', OURS[2]!.request.headers['x-openai-api-key']);
     const urls: string[] = [];
     const { server } = environment;
     const fetch = server.fetch.bind(server);
@@ -60,18 +46,21 @@ describe(requirement('TR-28', 'The specified protocol is unchanged for full read
       urls.push(url);
       return fetch(url, init);
     };
-    server.says('post.investigateNow', queued());
-    server.says('post.getInvestigation', NOT_INVESTIGATED);
+    for (const { request, response } of OURS) {
+      server.says(request.path.split('?')[0]!.replace('/trpc/', ''), response.body.result.data);
+    }
     const worker = await environment.begin();
-    await worker.receive(pageContent(), tab(1));
+    await worker.receive(pageContent('s1', 0, POST), tab(1, POST.url));
     await investigate(worker);
     await worker.poll();
-    const sent = server.requests.map(({ headers, body }, index) => ({
-      url: urls[index],
+    const sent = server.requests.map(({ method, headers, body }, index) => ({
+      method,
+      path: urls[index]!.replace(BASE, ''),
       headers: Object.fromEntries(headers),
       body,
     }));
-    expect(sent.slice(0, 4)).toEqual(RECORDED);
-    expect(new Set(urls)).toEqual(new Set(RECORDED.map(({ url }) => url)));
+    expect(sent.slice(0, 4)).toEqual(OURS.map(({ request }) => request));
+    expect(new Set(sent.map(({ path }) => path))).toEqual(new Set(OURS.map(({ request }) => request.path)));
+    expect(environment.statesOf(1).at(-1)).toBe('investigating');
   });
 });
