@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from hashlib import sha256
 from uuid import UUID
 
@@ -47,9 +47,9 @@ def version_text(platform: str, external_id: str, version_hash: str) -> str:
 
     For lists of a hundred: to make two UUIDs of each takes twice as long.
     """
-    native = partial(uuid_utils.uuid5, _native(ID_NAMESPACE))
-    post = native("\x1f".join(("post", platform, external_id)))
-    return native("\x1f".join(("version", str(post), version_hash))).hex
+    namespace = _native(ID_NAMESPACE)
+    post = uuid_utils.uuid5(namespace, f"post\x1f{platform}\x1f{external_id}")
+    return uuid_utils.uuid5(namespace, f"version\x1f{post}\x1f{version_hash}").hex
 
 
 def investigation_id(version: UUID, analysis: str, origin: Origin = "ORIGINAL", origin_id: UUID | None = None) -> UUID:
