@@ -20,7 +20,7 @@ from contracts.v1.pages import Observation
 from contracts.v1.parts import Author, PostRef
 from platforms.markup import Fragment
 from platforms.stored import Document, StoredMetadata
-from platforms.text import article, html_to_text
+from platforms.text import article, html_to_text, normalize
 
 Metadata = Mapping[str, JsonValue]
 """What the extension read from the page, under the wire's names in snake_case, without HTML."""
@@ -179,13 +179,20 @@ class Platform(ABC):
         answer = yield request
         return self.parse_canonical(observation, answer.body)
 
-    def own_post(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
-        """The post at this URL as the request for it needs it, to see whether it is by that author.
+    def own_page(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+        """The page at this URL as the request for it needs it, to see whether it is by that author.
 
-        `post` is one that is known to be by the author, with its stored metadata. Raises: IdentityMismatch: the URL is
-        not that of a post that can be theirs.
+        What is no post, such as a profile, has an id that `check` gives to none. `post` is one that is known to be by
+        the author, with its stored metadata. Raises: IdentityMismatch: the URL is not that of a page that can be
+        theirs.
         """
         raise IdentityMismatch(f"{self.display_name} has no place where authors can prove who they are")
+
+    def own_words(self, html: str, external_id: str = "") -> str:
+        """The normalised text of a page without what it quotes of others. Raises: UnparseableHtml."""
+        page = self.article(html, external_id)
+        page.remove("blockquote")
+        return normalize(page.separated_text())
 
     def is_own(self, url: str) -> bool:
         """Whether this URL is on the site's own hosts."""

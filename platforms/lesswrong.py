@@ -36,10 +36,16 @@ from platforms.urls import check_segment, decode_component, web_page
 
 _ENDPOINT: Final = "https://www.lesswrong.com/graphql"
 _PATH = re.compile(r"/posts/([A-Za-z0-9]+)(?:/([^/]*))?(?:/.*)?")
-_QUERY: Final = (
-    "query Post($id: String) { post(input: {selector: {_id: $id}}) "
-    "{ result { _id title slug baseScore contents { html } user { displayName slug } } } }"
-)
+_PROFILE_PATH = re.compile(r"/users/([^/]+)/?")
+_COMMENT_ID = re.compile(r"[A-Za-z0-9]{17}")
+_ID: Final = "query Page($id: String) { %s(input: {selector: {_id: $id}}) { result { _id %s } } }"
+_QUERIES: Final = {
+    "post": _ID % ("post", "title slug baseScore contents { html } user { displayName slug }"),
+    "comment": _ID % ("comment", "deleted contents { html } user { displayName slug }"),
+    "user": "query Page($id: String) "
+    "{ user(input: {selector: {slug: $id}}) { result { deleted displayName slug htmlBio } } }",
+}
+"""By what is asked for. Ids of comments and users have it before a slash; those of posts are without."""
 _NAMED: Final = "name:"
 """Begins the id of an author without a slug."""
 _MISSING: Final = ("app.missing_document", "app.document_not_found")
@@ -82,7 +88,7 @@ class LessWrong(Platform):
     default_endpoint = _ENDPOINT
     endpoint_meaning = "GraphQL address"
     disputed = ("title", "author_name", "author_slug")
-    proof_place = "any public post of yours on LessWrong; the one in question will do"
+    proof_place = "a public post or comment of yours on LessWrong, or the bio of your profile there"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
         """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
@@ -96,17 +102,21 @@ class LessWrong(Platform):
         return PostRef(platform=self.name, external_id=path[1])
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Request the post's HTML by its id."""
-        body = orjson.dumps({"query": _QUERY, "variables": {"id": observation.post.external_id}})
+        """Request the HTML by its id."""
+        kind, key = _split(observation.post.external_id)
+        body = orjson.dumps({"query": _QUERIES[kind], "variables": {"id": key}})
         headers = (("accept", "application/json"), ("content-type", "application/json"))
         return CanonicalRequest("POST", endpoint or _ENDPOINT, headers, body)
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Read the post's HTML; the id is the one LessWrong states. Raises: CanonicalMismatch."""
         answer = parse_json(body)
-        result = get_path(answer, "data", "post", "result")
+        kind, key = _split(observation.post.external_id)
+        result = get_path(answer, "data", kind, "result")
         if result is None:
             raise _no_post(answer)
+        if kind != "post":
+            return _own_page(observation.post, result, is_comment=kind == "comment", key=key)
         contents = get_path(result, "contents")
         html = get_text(contents, "html")
         if html is None:
@@ -139,11 +149,21 @@ class LessWrong(Platform):
         """By its id alone: the slug is from a reader."""
         return f"https://www.lesswrong.com/posts/{observation.post.external_id}"
 
-    def own_post(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
-        """Any post: the answer names its user. Raises: IdentityMismatch: also for an author without a slug."""
-        path = _PATH.fullmatch(web_page(url).path)
+    def own_page(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+        """Any post or comment, since the answer names its user, and the author's own profile.
+
+        Raises: IdentityMismatch: also for an author without a slug.
+        """
         if author.startswith(_NAMED):
             raise IdentityMismatch("LessWrong names the author without an account's slug; several may have this name")
+        page = web_page(url)
+        path, profile = _PATH.fullmatch(page.path), _PROFILE_PATH.fullmatch(page.path)
+        comment = page.parameter("commentId") or page.fragment.removeprefix("#")
+        if self.is_own(url) and profile is not None:
+            require_equal("the profile's user", decode_component(profile[1]), author)
+            return PostRef(platform=self.name, external_id=f"user/{author}"), {}
+        if self.is_own(url) and path is not None and _COMMENT_ID.fullmatch(comment):
+            return PostRef(platform=self.name, external_id=f"comment/{comment}"), {}
         known = {} if path is None else {"slug": decode_component(path[2] or "")}
         return self.check(url, None if path is None else path[1], known), {}
 
@@ -154,6 +174,24 @@ class LessWrong(Platform):
         if slug is not None:
             return Author(platform_user_id=slug, display_name=name or slug)
         return None if name is None else Author(platform_user_id=f"{_NAMED}{name.lower()}", display_name=name)
+
+
+def _split(external_id: str) -> tuple[str, str]:
+    """What the id is of, and the site's own id of that."""
+    kind, _, key = external_id.partition("/")
+    return (kind, key) if key and kind in _QUERIES else ("post", external_id)
+
+
+def _own_page(page: PostRef, result: object, *, is_comment: bool, key: str) -> CanonicalAnswer:
+    """A comment with its user, or a profile. Raises: CanonicalMismatch: also for one that was deleted."""
+    if is_comment and get_text(result, "_id") != key:
+        raise CanonicalMismatch("bad_answer", "LessWrong answers with another comment")
+    html = get_text(result, *(("contents", "html") if is_comment else ("htmlBio",)))
+    if get_path(result, "deleted") is not False or html is None:
+        raise CanonicalMismatch("not_public", "LessWrong shows no text of it to the public")
+    user = get_path(result, "user") if is_comment else result
+    metadata: Metadata = {"author_name": get_text(user, "displayName"), "author_slug": get_text(user, "slug")}
+    return CanonicalAnswer(page, html, metadata=metadata)
 
 
 def _no_post(answer: object) -> CanonicalMismatch:

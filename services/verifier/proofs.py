@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from contracts.v1 import AppealProofChecked, AppealProofOffered, Event
@@ -15,11 +16,11 @@ from services.verifier.domain import Overloaded, Unavailable
 from services.verifier.ports import Pages, StoredTexts
 
 
-def judge_proof(offered: AppealProofOffered, author: Author | None, text: str) -> ProofOutcome:
-    """What a page with this author and text proves. Pure."""
+def judge_proof(offered: AppealProofOffered, author: Author | None, words: str) -> ProofOutcome:
+    """What a page with this author and these words of theirs proves. Pure."""
     if author is None or author.platform_user_id != offered.author:
         return "OTHER_AUTHOR"
-    return "PROVEN" if make_proof_token(offered.appeal_id) in text else "NO_TOKEN"
+    return "PROVEN" if make_proof_token(offered.appeal_id) in words else "NO_TOKEN"
 
 
 class AuthorProofs:
@@ -52,5 +53,6 @@ class AuthorProofs:
             case Unavailable():
                 return "UNAVAILABLE"
             case page:
-                text = "" if page.text is None else await self._texts.get_text(page.text)
-                return judge_proof(event, site.author(page.metadata), text)
+                html = await self._texts.get_text(page.html)
+                words = await asyncio.to_thread(site.own_words, html, page.post.external_id)
+                return judge_proof(event, site.author(page.metadata), words)

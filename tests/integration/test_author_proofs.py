@@ -74,7 +74,7 @@ class Site:
         return CanonicalPage(
             post=observation.post,
             source_url="https://www.lesswrong.com/graphql",
-            html=inline("<p></p>"),
+            html=inline(f"<p>{shown[1]}</p>"),
             fetched_at=SystemClock().now(),
             metadata={"author_slug": shown[0], "author_name": "Ada"},
             text=inline(shown[1]),
@@ -252,7 +252,7 @@ async def test_the_author_proves_an_appeal_to_be_theirs(published: Published, si
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("https://www.lesswrong.com/users/ada", "not that of a LessWrong post"),
+        ("https://www.lesswrong.com/users/ada", "the profile's user is"),
         ("https://evil.example/posts/zY8xW7", "not that of a LessWrong post"),
         ("http://www.lesswrong.com/posts/zY8xW7", "url"),
         ("https://127.0.0.1/posts/zY8xW7", "not that of a LessWrong post"),

@@ -78,7 +78,8 @@ def _appeals() -> Schema:
         "tags": ["public"],
         "summary": "Object to a result",
         "description": "An operator decides. Neither an account nor a name is needed. `by_author` claims that it "
-        "is by the post's author, who proves it by publishing the `token` of the answer in a post and naming that.",
+        "is by the post's author, who proves it by publishing the `token` of the answer where only they can, and "
+        "naming that page.",
         "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=AppealRequest.__name__)})},
         "responses": {"201": {"description": "It is stored", "content": _json(_APPEAL)}, **_refuse(refusals)},
     }
@@ -86,7 +87,7 @@ def _appeals() -> Schema:
 
 def _proofs() -> Schema:
     refusals = {
-        "400": "The body is not valid, or the page cannot be a post of the author",
+        "400": "The body is not valid, or the page cannot be the author's",
         "404": "There is no appeal with this id that claims to be the author's",
         "409": "The author is proven already",
         "410": "The token has expired",

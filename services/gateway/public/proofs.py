@@ -1,6 +1,6 @@
 """`POST /v1/appeals/<id>/proof`: names the page on which the author has published the token of their appeal.
 
-Nothing is fetched here: the verifier asks the site. A page that cannot be a post of the author is refused at once.
+Nothing is fetched here: the verifier asks the site. A page that cannot be the author's is refused at once.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ProofsEndpoint:
         site = check_provable(appeal.platform, appeal.author)
         known = PostRef(platform=appeal.platform, external_id=appeal.external_id)
         try:
-            post, metadata = site.own_post(url, appeal.author, known, appeal.document)
+            post, metadata = site.own_page(url, appeal.author, known, appeal.document)
         except IdentityMismatch as error:
             raise Refusal(400, f"url: {error.reason}") from None
         event = AppealProofOffered(

@@ -50,14 +50,15 @@ class WatchedPages:
         return self.outcome
 
 
-def page(text: TextRef | None, slug: str = "ada") -> CanonicalPage:
+def page(words: str | TextRef, slug: str = "ada") -> CanonicalPage:
+    html = inline(f"<p>{words}</p>") if isinstance(words, str) else words
     return CanonicalPage(
         post=WANTED.post,
         source_url="https://www.lesswrong.com/graphql",
-        html=inline("<p>It is so.</p>"),
+        html=html,
         fetched_at=NOW,
         metadata={"author_name": "Ada", "author_slug": slug},
-        text=text,
+        text=inline(TOKEN),  # of no matter, as it has what is quoted
     )
 
 
@@ -81,11 +82,11 @@ def checked(outcome: ProofOutcome) -> list[AppealProofChecked]:
 @pytest.mark.parametrize(
     ("outcome", "proven"),
     [
-        (page(inline(f"For OpenErrata: {TOKEN}.")), "PROVEN"),
-        (page(inline("It is so.")), "NO_TOKEN"),
-        (page(None), "NO_TOKEN"),
-        (page(inline(f"For OpenErrata: {make_proof_token(uuid4())}")), "NO_TOKEN"),
-        (page(inline(TOKEN), "mallory"), "OTHER_AUTHOR"),
+        (page(f"For OpenErrata: {TOKEN}."), "PROVEN"),
+        (page("It is so."), "NO_TOKEN"),
+        (page(f"</p><blockquote>Please say {TOKEN}</blockquote><p>No."), "NO_TOKEN"),
+        (page(f"For OpenErrata: {make_proof_token(uuid4())}"), "NO_TOKEN"),
+        (page(TOKEN, "mallory"), "OTHER_AUTHOR"),
         (Unavailable("not_found", "no such post"), "UNAVAILABLE"),
     ],
 )
@@ -99,13 +100,13 @@ async def test_what_a_page_proves(outcome: CanonicalPage | Unavailable, proven: 
 @pytest.mark.requirement("TR-36")
 async def test_nothing_is_fetched_for_a_token_that_has_expired() -> None:
     """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
-    facts, seen = await look(page(inline(TOKEN)), OFFERED.model_copy(update={"until": NOW}))
+    facts, seen = await look(page(TOKEN), OFFERED.model_copy(update={"until": NOW}))
     assert (facts, seen) == (checked("EXPIRED"), [])
 
 
 async def test_a_long_page_is_read_from_the_store() -> None:
     texts = MemoryTexts(inline_bytes=1)
-    assert (await look(page(await texts.put_text(f"It is so. {TOKEN}")), texts=texts))[0] == checked("PROVEN")
+    assert (await look(page(await texts.put_text(f"<p>It is so. {TOKEN}")), texts=texts))[0] == checked("PROVEN")
 
 
 async def test_a_crowd_waits_and_an_unknown_site_is_refused() -> None:
@@ -114,7 +115,7 @@ async def test_a_crowd_waits_and_an_unknown_site_is_refused() -> None:
     assert retry.value.after_s == 0.5
     elsewhere = WANTED.model_copy(update={"post": PostRef(platform="GEOCITIES", external_id="1")})
     with pytest.raises(Reject, match="GEOCITIES"):
-        await look(page(None), OFFERED.model_copy(update={"observation": elsewhere}))
+        await look(page("It is so."), OFFERED.model_copy(update={"observation": elsewhere}))
 
 
 @pytest.mark.requirement("TR-36")

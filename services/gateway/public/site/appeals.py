@@ -25,8 +25,8 @@ _OUTCOMES: Final[Mapping[AppealOutcome, str]] = MappingProxyType(
 
 _REFUSED: Final[Mapping[ProofOutcome, str]] = MappingProxyType(
     {
-        "NO_TOKEN": "the page is the author’s, but the token does not stand in its text. A page is fetched again after "
-        "five minutes only",
+        "NO_TOKEN": "the page is the author’s, but the token does not stand in its text, or only in a quotation. A "
+        "page is fetched again after five minutes only",
         "OTHER_AUTHOR": "the page is by somebody else",
         "EXPIRED": "the token had expired when the page was to be looked at",
         "UNAVAILABLE": "the site did not show such a page of the author’s to the public",

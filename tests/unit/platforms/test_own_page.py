@@ -1,4 +1,4 @@
-"""Where an author can publish a token: only the address of a post that can be theirs is taken."""
+"""Where an author can publish a token: only the address of a page that can be theirs is taken."""
 
 from __future__ import annotations
 
@@ -11,18 +11,30 @@ from contracts.v1.parts import PostRef
 from platforms import PLATFORMS, get_platform, has_proof_place
 from platforms.base import IdentityMismatch, Metadata
 
+COMMENT = "qT8fXcv5rN2kPzYwE"
 DID = "did:plc:abcdefghijklmnopqrstuvwx"
 PANES: Metadata = {"publication_subdomain": "panes", "slug": "old", "substack_post_id": "9"}
 GOOD = [
     ("LESSWRONG", "https://www.lesswrong.com/posts/aB3dE5", "ada", "aB3dE5"),
     ("LESSWRONG", "https://www.lesswrong.com/posts/aB3dE5/caf%C3%A9", "ada", "aB3dE5"),
+    ("LESSWRONG", "https://www.lesswrong.com/posts/aB3dE5/panes#Melting", "ada", "aB3dE5"),
+    ("LESSWRONG", f"https://www.lesswrong.com/posts/aB3dE5/panes?commentId={COMMENT}", "ada", f"comment/{COMMENT}"),
+    ("LESSWRONG", f"https://lesswrong.com/posts/aB3dE5/panes#{COMMENT}", "ada", f"comment/{COMMENT}"),
+    ("LESSWRONG", "https://www.lesswrong.com/users/ada", "ada", "user/ada"),
+    ("LESSWRONG", "https://www.lesswrong.com/users/ad%C3%A0/?from=x", "adà", "user/adà"),
     ("BLUESKY", f"https://bsky.app/profile/{DID}/post/3kqk5yj2l2c2a", DID, f"{DID}/3kqk5yj2l2c2a"),
     ("BLUESKY", "https://bsky.app/profile/ada.example/post/3kqk5yj2l2c2a", DID, f"{DID}/3kqk5yj2l2c2a"),
     ("SUBSTACK", "https://panes.substack.com/p/new", "ada", "9"),
     ("SUBSTACK", "https://www.panes.example/p/new", "ada", "9"),
 ]
 BAD = [
-    ("LESSWRONG", "https://www.lesswrong.com/users/ada", "ada", "not that of a LessWrong post"),
+    ("LESSWRONG", "https://www.lesswrong.com/users/mallory", "ada", "the profile's user is 'mallory'"),
+    ("LESSWRONG", "https://www.lesswrong.com/users/Ada", "ada", "the profile's user is 'Ada'"),
+    ("LESSWRONG", "https://www.lesswrong.com/users/name%3Aada", "name:ada", "several may have this name"),
+    ("LESSWRONG", "https://lesswrong.example/users/ada", "ada", "not that of a LessWrong post"),
+    ("LESSWRONG", "https://www.lesswrong.com:444/users/ada", "ada", "other ports"),
+    ("LESSWRONG", f"https://lesswrong.example/posts/aB3dE5/panes#{COMMENT}", "ada", "not that of a LessWrong post"),
+    ("LESSWRONG", f"https://www.lesswrong.com/about?commentId={COMMENT}", "ada", "not that of a LessWrong post"),
     ("LESSWRONG", "https://lesswrong.example/posts/aB3dE5", "ada", "not that of a LessWrong post"),
     ("LESSWRONG", "https://www.lesswrong.com/posts/aB3dE5", "name:ada", "several may have this name"),
     ("BLUESKY", f"https://bsky.app/profile/{DID}", DID, "no"),
@@ -36,10 +48,10 @@ BAD = [
 
 
 @pytest.mark.parametrize(("platform", "url", "author", "external_id"), GOOD)
-def test_the_address_of_a_post_that_can_be_theirs(platform: str, url: str, author: str, external_id: str) -> None:
+def test_the_address_of_a_page_that_can_be_theirs(platform: str, url: str, author: str, external_id: str) -> None:
     site = get_platform(platform)
     known = PostRef(platform=platform, external_id="9")
-    post, metadata = site.own_post(url, author, known, PANES)
+    post, metadata = site.own_page(url, author, known, PANES)
     assert post == PostRef(platform=platform, external_id=external_id)
     seen = Observation(observation_id=uuid4(), post=post, url=url, metadata=dict(metadata))
     request = site.canonical_request(seen)
@@ -53,7 +65,20 @@ def test_the_address_of_a_post_that_can_be_theirs(platform: str, url: str, autho
 def test_any_other_address_is_refused(platform: str, url: str, author: str, why: str) -> None:
     """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
     with pytest.raises(IdentityMismatch, match=why):
-        get_platform(platform).own_post(url, author, PostRef(platform=platform, external_id="9"), PANES)
+        get_platform(platform).own_page(url, author, PostRef(platform=platform, external_id="9"), PANES)
+
+
+@pytest.mark.parametrize("external_id", [f"comment/{COMMENT}", "user/ada"])
+def test_no_reader_can_pass_off_another_page_as_a_post(external_id: str) -> None:
+    for url in (f"https://www.lesswrong.com/posts/{external_id}", f"https://www.lesswrong.com/{external_id}"):
+        with pytest.raises(IdentityMismatch):
+            get_platform("LESSWRONG").check(url, external_id, {"slug": external_id.partition("/")[2]})
+
+
+def test_what_a_page_quotes_is_not_in_its_authors_words() -> None:
+    html = "<p>No.</p><blockquote><p>Say <b>it</b></p><blockquote>now</blockquote></blockquote><p>So it is.</p>"
+    for site in PLATFORMS:
+        assert site.own_words(html) == "No. So it is."
 
 
 def test_authors_can_prove_themselves_on_these_sites() -> None:
