@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from platforms.base import Platform
+from platforms.base import Platform, Prover
 from platforms.bluesky import Bluesky
 from platforms.lesswrong import LessWrong
 from platforms.substack import Substack
@@ -43,6 +43,12 @@ def has_proof_place(name: str) -> bool:
     """Whether authors can prove on the site who they are."""
     site = find_platform(name)
     return site is not None and site.proof_place is not None
+
+
+def name_prover(name: str) -> Prover:
+    """What those are called who prove on the site who they are."""
+    site = find_platform(name)
+    return "author" if site is None else site.prover
 
 
 def has_public_source(name: str) -> bool:

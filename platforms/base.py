@@ -39,6 +39,8 @@ Mismatch = Literal[
     "bad_answer", "not_found", "other_revision", "not_public", "hidden_by_author", "no_text", "other_publication"
 ]
 
+Prover = Literal["author", "contributor"]
+
 NO_PUBLIC_SOURCE: Final = "no_public_source"
 REFUSALS: Final = frozenset(
     {"not_found", "other_revision", "not_public", HIDDEN_BY_AUTHOR, "no_text", NO_PUBLIC_SOURCE}
@@ -132,7 +134,8 @@ class Platform(ABC):
     address of the public source unless configured otherwise, `endpoint_meaning` its kind; None without one. `disputed`
     names the metadata in which readers and site are compared; the rest changes too often. `further_endpoints` are other
     addresses that an operator may set: (default, meaning) by name. `confirmation` says how a text is confirmed; None:
-    by the site. `proof_place` is where authors can publish a token that proves who they are; None: nowhere.
+    by the site. `proof_place` is where authors can publish a token that proves who they are; None: nowhere. `prover` is
+    what they are then called.
     """
 
     name: ClassVar[str]
@@ -146,6 +149,7 @@ class Platform(ABC):
     disputed: ClassVar[tuple[str, ...]] = ("title", "author_name")
     confirmation: ClassVar[str | None] = None
     proof_place: ClassVar[str | None] = None
+    prover: ClassVar[Prover] = "author"
 
     @abstractmethod
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
@@ -179,14 +183,25 @@ class Platform(ABC):
         answer = yield request
         return self.parse_canonical(observation, answer.body)
 
-    def own_page(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
-        """The page at this URL as the request for it needs it, to see whether it is by that author.
+    def required_owner(self, author: str | None, post: PostRef, metadata: Metadata) -> str | None:
+        """Whom a page must be by to prove who wrote the post with this stored metadata; None: the site does not say.
 
-        What is no post, such as a profile, has an id that `check` gives to none. `post` is one that is known to be by
-        the author, with its stored metadata. Raises: IdentityMismatch: the URL is not that of a page that can be
-        theirs.
+        `author` is the account that the site names for the post.
+        """
+        return author
+
+    def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+        """The page at this URL as the request for it needs it, to see whether it is by that owner.
+
+        What is no post, such as a profile, has an id that `check` gives to none. Raises: IdentityMismatch: the URL is
+        not that of a page that can be theirs.
         """
         raise IdentityMismatch(f"{self.display_name} has no place where authors can prove who they are")
+
+    def owner(self, metadata: Metadata) -> str | None:
+        """Whom a page is by, as `required_owner` names them."""
+        author = self.author(metadata)
+        return None if author is None else author.platform_user_id
 
     def own_words(self, html: str, external_id: str = "") -> str:
         """The normalised text of a page without what it quotes of others. Raises: UnparseableHtml."""

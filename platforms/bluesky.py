@@ -133,11 +133,11 @@ class Bluesky(Platform):
         name = metadata_text(metadata, "author_name") or metadata_text(metadata, "author_handle")
         return None if did is None else Author(platform_user_id=did, display_name=name or did)
 
-    def own_page(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+    def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
         """A record of that key in the author's repository, which proves whether there is one."""
         path = _PATH.fullmatch(web_page(url).path)
-        known = {"author_did": author}
-        return self.check(url, None if path is None else f"{author}/{path[2]}", known), known
+        known = {"author_did": owner}
+        return self.check(url, None if path is None else f"{owner}/{path[2]}", known), known
 
     def _document_request(self, observation: Observation, endpoints: Mapping[str, str]) -> CanonicalRequest | None:
         did, _, key = observation.post.external_id.partition("/")

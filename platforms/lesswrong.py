@@ -149,19 +149,19 @@ class LessWrong(Platform):
         """By its id alone: the slug is from a reader."""
         return f"https://www.lesswrong.com/posts/{observation.post.external_id}"
 
-    def own_page(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+    def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
         """Any post or comment, since the answer names its user, and the author's own profile.
 
         Raises: IdentityMismatch: also for an author without a slug.
         """
-        if author.startswith(_NAMED):
+        if owner.startswith(_NAMED):
             raise IdentityMismatch("LessWrong names the author without an account's slug; several may have this name")
         page = web_page(url)
         path, profile = _PATH.fullmatch(page.path), _PROFILE_PATH.fullmatch(page.path)
         comment = page.parameter("commentId") or page.fragment.removeprefix("#")
         if self.is_own(url) and profile is not None:
-            require_equal("the profile's user", decode_component(profile[1]), author)
-            return PostRef(platform=self.name, external_id=f"user/{author}"), {}
+            require_equal("the profile's user", decode_component(profile[1]), owner)
+            return PostRef(platform=self.name, external_id=f"user/{owner}"), {}
         if self.is_own(url) and path is not None and _COMMENT_ID.fullmatch(comment):
             return PostRef(platform=self.name, external_id=f"comment/{comment}"), {}
         known = {} if path is None else {"slug": decode_component(path[2] or "")}

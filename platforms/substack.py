@@ -161,7 +161,7 @@ class Substack(Platform):
         """The post's number."""
         return {"substack_post_id": external_id}
 
-    def own_page(self, url: str, author: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+    def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
         """A post of the same publication. Its number is in the answer only, so that of the known post stands for it."""
         path = _PATH.fullmatch(web_page(url).path)
         known = {

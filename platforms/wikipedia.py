@@ -6,6 +6,7 @@ A revision never changes; the current one may be another text than the reader's.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 from urllib.parse import quote, urlencode
 
@@ -22,8 +23,8 @@ from platforms.base import (
     CanonicalRequest,
     IdentityMismatch,
     Metadata,
-    Mismatch,
     Platform,
+    Steps,
     get_path,
     get_text,
     is_host_of,
@@ -35,23 +36,14 @@ from platforms.markup import Fragment
 from platforms.stored import Document, StoredMetadata
 from platforms.text import UnparseableHtml, html_to_text, js_trim
 from platforms.urls import parse_url, web_page
-from platforms.wikipedia_identity import parse_article_url, title_token
+from platforms.wikipedia_api import DIGITS, ENDPOINT, check_answer, parse_number
+from platforms.wikipedia_edits import CONTRIBUTED, edit_steps, read_word
+from platforms.wikipedia_identity import parse_article_url, parse_edit_url, title_token
 from platforms.wikipedia_text import article, article_text
 
-_ENDPOINT: Final = "https://{language}.wikipedia.org/w/api.php"
 _LANGUAGE = re.compile("[a-z][a-z0-9-]*")
-_DIGITS = re.compile("[0-9]+")
 _QUERY: Final = {"action": "parse", "format": "json", "formatversion": "2", "prop": "text|revid|displaytitle"}
 _OF_TITLES: Final = "/:,;@$!*()'~"
-_NO_PAGE: Final = frozenset(
-    (
-        "nosuchrevid", "missingtitle", "nosuchpageid", "missingcontent-revid",
-        "badinteger", "integeroutofrange", "invalidtitle", "pagecannotexist",
-    )
-)  # fmt: skip
-_NOT_PUBLIC: Final = frozenset({"permissiondenied", "readapidenied"})
-_BUSY: Final = frozenset({"maxlag", "ratelimited", "readonly"})
-"""Errors of the wiki itself. Others are about the request, whose parameters are untrusted."""
 _TITLE_HTML: Final = 8_000
 _TITLE: Final = TITLE_CHARACTERS
 """Units: characters."""
@@ -88,9 +80,14 @@ class Wikipedia(Platform):
     domains = ("wikipedia.org",)
     observed = ObservedWikipedia
     stored = WikipediaVersion
-    default_endpoint = _ENDPOINT
+    default_endpoint = ENDPOINT
     endpoint_meaning = "api.php address"
     disputed = ("title",)
+    prover = "contributor"
+    proof_place = (
+        "the summary of an edit, of any page of the same language and with nothing else in it, by an account that had "
+        "edited the article by the revision that was looked at"
+    )
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
         """Give the article that URL and metadata agree on. Raises: IdentityMismatch."""
@@ -129,24 +126,17 @@ class Wikipedia(Platform):
         if revision_id is None or not _LANGUAGE.fullmatch(language):
             return None
         query = urlencode(_QUERY | {"oldid": revision_id})
-        base = (endpoint or _ENDPOINT).replace("{language}", language)
+        base = (endpoint or ENDPOINT).replace("{language}", language)
         accept = (("accept", "application/json"),)
         return CanonicalRequest("GET", f"{base}?{query}", accept, immutable=True, part=language)
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
         """Read the rendered revision; the page id is the one Wikipedia states. Raises: CanonicalMismatch."""
         answer = parse_json(body)
-        if (code := get_path(answer, "error", "code")) is not None:
-            reason: Mismatch = "bad_answer"
-            if code in _NO_PAGE:
-                reason = "not_found"
-            elif code in _NOT_PUBLIC:
-                reason = "not_public"
-            detail = f"Wikipedia answers with an error: {str(code)[:200]}"
-            raise CanonicalMismatch(reason, detail, broken=code in _BUSY)
+        check_answer(answer)
         html = get_path(answer, "parse", "text")
-        revision_id = _number(get_path(answer, "parse", "revid"))
-        page_id = _number(get_path(answer, "parse", "pageid"))
+        revision_id = parse_number(get_path(answer, "parse", "revid"))
+        page_id = parse_number(get_path(answer, "parse", "pageid"))
         if not isinstance(html, str) or revision_id is None or page_id is None:
             raise CanonicalMismatch("bad_answer", "the answer lacks text, revision or page id")
         if revision_id != _digits(observation.metadata, "revision_id"):
@@ -188,6 +178,32 @@ class Wikipedia(Platform):
         """Articles have no single author. Source: requirements 3.12."""
         return None
 
+    def steps(self, observation: Observation, endpoints: Mapping[str, str]) -> Steps | None:
+        """One request for an article's revision, two for an edit and its account's earlier one."""
+        return edit_steps(observation.post, endpoints.get(self.name)) or super().steps(observation, endpoints)
+
+    def required_owner(self, author: str | None, post: PostRef, metadata: Metadata) -> str | None:
+        """Whoever had contributed to the article by this revision."""
+        revision = _digits(metadata, "revision_id")
+        return None if revision is None else f"{post.external_id}@{revision}"
+
+    def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
+        """An edit in the article's language, whose accounts are others than those of another one."""
+        web_page(url)
+        edit = parse_edit_url(url)
+        if edit is None:
+            raise IdentityMismatch("the URL is not that of an edit of Wikipedia")
+        require_equal("the language", edit.language, post.external_id.partition(":")[0])
+        return PostRef(platform=self.name, external_id=f"{owner}/{edit.revision}"), {}
+
+    def owner(self, metadata: Metadata) -> str | None:
+        """The article and revision to which the account of an edit contributed."""
+        return metadata_text(metadata, CONTRIBUTED)
+
+    def own_words(self, html: str, external_id: str = "") -> str:
+        """The summary of an edit if it is one word. Raises: UnparseableHtml."""
+        return read_word(html_to_text(html))
+
     def fields_of_id(self, external_id: str) -> Metadata:
         """Language and page id, which the site may have corrected."""
         language, _, page_id = external_id.partition(":")
@@ -218,11 +234,4 @@ def _display_title(html: str | None, limit: int = _TITLE_HTML) -> str | None:
 
 def _digits(metadata: Metadata, name: str) -> str | None:
     digits = js_trim(metadata_text(metadata, name) or "")
-    return digits if _DIGITS.fullmatch(digits) else None
-
-
-def _number(value: object) -> str | None:
-    """An id the API gives as a number or as a string of digits."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return str(value)
-    return value if isinstance(value, str) and _DIGITS.fullmatch(value) else None
+    return digits if DIGITS.fullmatch(digits) else None

@@ -64,7 +64,8 @@ class AppealOpened(OnceEvent):
 class AppealProofOffered(Event):
     """Somebody names a page on which the author of the post is said to have published the appeal's token.
 
-    `author` is who wrote the post, as its site names them; `observation` names the page, with what its request needs.
+    `author` is who wrote the post, as its site names them: an account, or the article and revision to which they
+    contributed. `observation` names the page, with what its request needs.
     After `until` nothing is looked at.
     """
 

@@ -22,6 +22,7 @@ from kit.history import read_latest
 from kit.publisher import BusError, PublishConflict
 from kit.servers_in_use import Servers
 from lifecycle.findings import Wanted
+from platforms import name_prover
 from services.commands.appeal_share import check_share
 from services.commands.finding import decide_finding, note_option, open_log_and_tables
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
@@ -30,13 +31,16 @@ from services.projector.store.load import Connection
 
 LISTED: Final = 100
 _OPEN: Final = """
-    SELECT id, kind, opened_at, left(words, 100), proof IS NOT DISTINCT FROM 'PROVEN' FROM readmodel.appeal
-    WHERE outcome IS NULL ORDER BY proof IS DISTINCT FROM 'PROVEN', opened_at, id LIMIT %s"""
+    SELECT a.id, a.kind, a.opened_at, left(a.words, 100), CASE WHEN a.proof = 'PROVEN' THEN p.platform END
+    FROM readmodel.appeal a JOIN readmodel.investigation i ON i.id = a.investigation_id
+    JOIN readmodel.post_version v ON v.id = i.post_version_id JOIN readmodel.post p ON p.id = v.post_id
+    WHERE a.outcome IS NULL ORDER BY a.proof IS DISTINCT FROM 'PROVEN', a.opened_at, a.id LIMIT %s"""
 _ONE: Final = """
     SELECT a.id, a.investigation_id, a.kind, a.claims, a.words, a.links, a.opened_at, a.outcome, a.reason,
-        v.correlation, a.by_author, a.proof, a.statement
+        v.correlation, a.by_author, a.proof, a.statement, p.platform
     FROM readmodel.appeal a JOIN readmodel.investigation i ON i.id = a.investigation_id
-    JOIN readmodel.post_version v ON v.id = i.post_version_id WHERE a.id = %s"""
+    JOIN readmodel.post_version v ON v.id = i.post_version_id JOIN readmodel.post p ON p.id = v.post_id
+    WHERE a.id = %s"""
 
 _APPEALED: Final = """
     SELECT v.id, v.post_id, i.analysis,
@@ -67,10 +71,11 @@ class Appeal:
     by_author: bool
     proof: ProofOutcome | None
     statement: str | None
+    platform: str
 
     @property
     def is_of_author(self) -> bool:
-        """Whether its author is proven to be the post's."""
+        """Whether it is proven to be by the post's author, or a contributor."""
         return self.proof == "PROVEN"
 
 
@@ -104,18 +109,18 @@ appeal_argument = click.argument("appeal", type=click.UUID)
 def list_(data_dir: Path) -> None:
     """List open appeals: those of proven authors first, then the oldest."""
 
-    async def work(found: Servers) -> Sequence[tuple[UUID, str, datetime, str, bool]]:
+    async def work(found: Servers) -> Sequence[tuple[UUID, str, datetime, str, str | None]]:
         async with AsyncExitStack() as stack:
             _, db = await open_log_and_tables(stack, found)
             return [
-                (id_, kind, at, words, author)
-                for id_, kind, at, words, author in await (await db.execute(_OPEN, (LISTED,))).fetchall()
+                (id_, kind, at, words, proven_on)
+                for id_, kind, at, words, proven_on in await (await db.execute(_OPEN, (LISTED,))).fetchall()
             ]
 
     with open_servers(data_dir, quieter="error") as found:
         rows = run(work(found))
-    for id_, kind, at, words, author in rows:
-        by = "AUTHOR" if author else "READER"
+    for id_, kind, at, words, proven_on in rows:
+        by = "READER" if proven_on is None else name_prover(proven_on).upper()
         click.echo(f"{at:%Y-%m-%d %H:%M}  {id_}  {by}  {kind}  {clean(' '.join(words.split()))}")
     if not rows:
         click.echo("no appeal is open")
@@ -136,8 +141,9 @@ def show(appeal: UUID, data_dir: Path) -> None:
         it = run(work(found))
     click.echo(f"opened     {it.opened_at:%Y-%m-%d %H:%M}")
     click.echo(f"kind       {it.kind}")
-    claimed = f"reader; claims to be the author: {it.proof or 'NOT_TRIED'}" if it.by_author else "reader"
-    click.echo(f"by         {'the author, proven' if it.is_of_author else claimed}")
+    who = "a contributor" if name_prover(it.platform) == "contributor" else "the author"
+    claimed = f"reader; claims to be {who}: {it.proof or 'NOT_TRIED'}" if it.by_author else "reader"
+    click.echo(f"by         {f'{who}, proven' if it.is_of_author else claimed}")
     click.echo(f"page       /investigations/{it.investigation_id}")
     for claim in it.claims:
         click.echo(f"finding    {claim}")

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 
 from contracts.v1 import AppealProofChecked, AppealProofOffered, Event
 from contracts.v1.appeal import ProofOutcome, make_proof_token
-from contracts.v1.parts import Author
 from kit.clock import Clock
 from kit.errors import Reject, Retry
 from platforms import find_platform
@@ -16,9 +15,9 @@ from services.verifier.domain import Overloaded, Unavailable
 from services.verifier.ports import Pages, StoredTexts
 
 
-def judge_proof(offered: AppealProofOffered, author: Author | None, words: str) -> ProofOutcome:
-    """What a page with this author and these words of theirs proves. Pure."""
-    if author is None or author.platform_user_id != offered.author:
+def judge_proof(offered: AppealProofOffered, owner: str | None, words: str) -> ProofOutcome:
+    """What a page by this owner and with these words of theirs proves. Pure."""
+    if owner != offered.author:
         return "OTHER_AUTHOR"
     return "PROVEN" if make_proof_token(offered.appeal_id) in words else "NO_TOKEN"
 
@@ -55,4 +54,4 @@ class AuthorProofs:
             case page:
                 html = await self._texts.get_text(page.html)
                 words = await asyncio.to_thread(site.own_words, html, page.post.external_id)
-                return judge_proof(event, site.author(page.metadata), words)
+                return judge_proof(event, site.owner(page.metadata), words)

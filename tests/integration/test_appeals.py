@@ -230,7 +230,7 @@ async def test_appeals_are_counted_by_what_found_the_result_and_by_outcome(publi
         ("demo", [2, 1, 0, 0, 0, 1]),
     ]
     page = await published.page("/accuracy")
-    assert "7 appeals, 2 by proven authors of the post: 1 upheld" in page
+    assert "7 appeals, 2 by proven authors of the post or contributors to it: 1 upheld" in page
     assert "".join(f'<td class="n">{number}</td>' for number in (5, 1, 1, 1, 2, 0)) in page
 
 

@@ -61,9 +61,19 @@ SAID: Final = {
 }
 
 
+HEARSAY: Final = Article(
+    "en:78", "Glass flows like honey.", Finding("Glass flows like honey.", "It is a solid."), verified=False
+)
+
+
+def named(article: Article) -> dict[str, object]:
+    """What an appeal against this article's first finding names."""
+    return {"investigation_id": str(article.investigation_id), "claim_ids": [str(article.claim(0)[0])]}
+
+
 @dataclass
 class Site:
-    """What LessWrong shows: author and text by the post's id."""
+    """What LessWrong and Wikipedia show: who a page is by, and its text, by the page's id."""
 
     pages: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -76,7 +86,7 @@ class Site:
             source_url="https://www.lesswrong.com/graphql",
             html=inline(f"<p>{shown[1]}</p>"),
             fetched_at=SystemClock().now(),
-            metadata={"author_slug": shown[0], "author_name": "Ada"},
+            metadata={"author_slug": shown[0], "author_name": "Ada", "contributed_to": shown[0]},
             text=inline(shown[1]),
         )
 
@@ -100,7 +110,7 @@ async def published(nats_url: str, database_url: str, site: Site) -> AsyncIterat
 
     async with serving(nats_url, database_url, behind) as running:
         found = Published(running, database_url)
-        await found.tell(*run_of(MOON), *run_of(POST), *run_of(TWEET))
+        await found.tell(*run_of(MOON), *run_of(POST), *run_of(TWEET), *run_of(HEARSAY))
         yield found
 
 
@@ -119,12 +129,12 @@ async def offer(published: Published, appeal_id: str, url: str = PAGE) -> tuple[
     return response.status_code, response.json().get("message", "")
 
 
-async def checked(published: Published, number: int) -> list[str]:
+async def checked(published: Published, number: int, article: Article = POST) -> list[str]:
     """The outcomes once so many pages were looked at, and the tables hold them."""
     outcomes: list[str] = []
 
     async def reached() -> bool:
-        facts = await read_history(published.running.host.bus, str(POST.investigation_id))
+        facts = await read_history(published.running.host.bus, str(article.investigation_id))
         outcomes[:] = [fact.event.outcome for fact in facts if isinstance(fact.event, AppealProofChecked)]
         return len(outcomes) >= number
 
@@ -282,17 +292,50 @@ async def test_a_token_expires_after_three_days(published: Published, monkeypatc
 async def test_who_cannot_be_proven_is_told_before_the_appeal_is_stored(published: Published) -> None:
     """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
     http = published.running.http
-    for article, why in ((TWEET, "authors cannot prove"), (MOON, "authors cannot prove")):
-        named = {"investigation_id": str(article.investigation_id), "claim_ids": [str(article.claim(0)[0])]}
-        refused = await http.post("/v1/appeals", json=SAID | named)
-        assert (refused.status_code, why in refused.text) == (400, True)
-        assert 'name="by_author"' not in await published.page(page_of(article))
+    refused = await http.post("/v1/appeals", json=SAID | named(TWEET))
+    assert (refused.status_code, "authors cannot prove" in refused.text) == (400, True)
+    assert 'name="by_author"' not in await published.page(page_of(TWEET))
+    unconfirmed = await http.post("/v1/appeals", json=SAID | named(HEARSAY))
+    assert (unconfirmed.status_code, "has not said who wrote" in unconfirmed.text) == (400, True)
+    assert 'name="by_author"' not in await published.page(page_of(HEARSAY))
     reader = await appeal(published, by_author=False)
     assert "token" not in reader
     assert (await offer(published, reader["appeal_id"]))[0] == 404
     assert (await offer(published, str(uid("none"))))[0] == 404
     assert (await http.post("/v1/appeals/none/proof", json={"url": PAGE})).status_code == 404
     assert (await http.get(f"/v1/appeals/{uid('none')}/proof")).status_code == 405
+
+
+@pytest.mark.requirement("TR-36")
+async def test_a_contributor_proves_an_appeal_and_is_never_called_the_author(
+    published: Published, site: Site, nats_url: str, tmp_path: Path
+) -> None:
+    """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
+    run = commands(published, nats_url, tmp_path)
+    form = await published.page(page_of(MOON))
+    assert "I have contributed to this article" in form
+    assert 'name="statement"' not in form
+    public = SAID | named(MOON) | {"statement": "I meant pitch."}
+    refused = await published.running.http.post("/v1/appeals", json=public)
+    assert (refused.status_code, "by many" in refused.text) == (400, True)
+
+    answer = await appeal(published, **named(MOON))
+    assert "Prove that you are a contributor" in await published.page(answer["page"])
+    edit, id_ = "https://en.wikipedia.org/wiki/Special:Diff/789", answer["appeal_id"]
+    assert (await offer(published, id_))[0] == 400
+    site.pages["en:9316@70/789"] = ("en:9316@69", answer["token"])
+    assert (await offer(published, id_, edit))[0] == 202
+    assert await checked(published, 1, MOON) == ["OTHER_AUTHOR"]
+    assert "no account that had edited the article" in await published.page(answer["page"])
+    site.pages["en:9316@70/789"] = ("en:9316@70", answer["token"])
+    assert (await offer(published, id_, edit))[0] == 202
+    assert await checked(published, 2, MOON) == ["OTHER_AUTHOR", "PROVEN"]
+    page = await published.page(answer["page"])
+    assert "A contributor to the article objected" in page
+    assert "author of the post" not in page
+    assert "the author" not in page
+    assert id_ + "  CONTRIBUTOR  " in (await run("list"))[1]
+    assert "a contributor, proven" in (await run("show", id_))[1]
 
 
 @pytest.mark.requirement("TR-37")

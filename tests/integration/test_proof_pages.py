@@ -11,7 +11,6 @@ from uuid import uuid4
 
 import pytest
 from prometheus_client import CollectorRegistry
-from pydantic import JsonValue
 
 from contracts.v1 import AppealProofChecked, AppealProofOffered
 from contracts.v1.appeal import ProofOutcome, make_proof_token
@@ -39,6 +38,14 @@ ADA: Final = {"displayName": "Ada", "slug": "ada"}
 NAMESAKE: Final = {"displayName": "ada", "slug": "ada-2"}
 
 
+EDITED: Final = "https://en.wikipedia.org/wiki/Special:Diff/789"
+OWNER: Final = "en:12@456"
+MADE: Final[Mapping[str, object]] = {"revid": 789, "user": "Ada", "userid": 7, "comment": TOKEN}
+EARLIER: Final[Mapping[str, object]] = {"revid": 400, "user": "Ada", "userid": 7}
+ADDRESS: Final[Mapping[str, object]] = {"user": "192.0.2.7", "userid": 0, "anon": True}
+TEMPORARY: Final[Mapping[str, object]] = {"user": "~2026-7", "userid": 7, "temp": True}
+
+
 @dataclass
 class Asked:
     """The sites, and what they show as the author of a post."""
@@ -46,12 +53,10 @@ class Asked:
     sites: Sites
     proofs: AuthorProofs
 
-    async def look(
-        self, url: str, platform: str, author: str = "ada", known: Mapping[str, JsonValue] | None = None
-    ) -> ProofOutcome:
+    async def look(self, url: str, platform: str = "LESSWRONG", author: str = "ada") -> ProofOutcome:
         """What the page at this address proves of an appeal against a post of this author."""
         post = PostRef(platform=platform, external_id="en:12" if platform == "WIKIPEDIA" else "aB3dE5")
-        page, metadata = get_platform(platform).own_page(url, author, post, known or {})
+        page, metadata = get_platform(platform).own_page(url, author, post, {})
         offered = AppealProofOffered(
             appeal_id=APPEAL,
             investigation_id=uuid4(),
@@ -130,7 +135,7 @@ async def test_a_comment_on_lesswrong_proves_its_user_and_nobody_else(
 ) -> None:
     """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
     serve_lesswrong(at.sites, "comment", COMMENT, shown)
-    assert await at.look(COMMENTED, "LESSWRONG") == proven
+    assert await at.look(COMMENTED) == proven
 
 
 @pytest.mark.requirement("TR-36")
@@ -151,19 +156,91 @@ async def test_a_profile_on_lesswrong_proves_its_user_and_nobody_else(
 ) -> None:
     """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
     serve_lesswrong(at.sites, "user", "ada", shown)
-    assert await at.look(PROFILE, "LESSWRONG") == proven
+    assert await at.look(PROFILE) == proven
 
 
 @pytest.mark.requirement("TR-36")
 @pytest.mark.parametrize("fault", ["redirect_private", "redirect_loop", "not_found", "wrong_types", "deep_json"])
-@pytest.mark.parametrize("url", [COMMENTED, PROFILE])
-async def test_a_site_that_does_not_answer_as_itself_proves_nothing(at: Asked, url: str, fault: Fault) -> None:
+@pytest.mark.parametrize(("url", "platform"), [(COMMENTED, "LESSWRONG"), (PROFILE, "LESSWRONG"), (EDITED, "WIKIPEDIA")])
+async def test_a_site_that_does_not_answer_as_itself_proves_nothing(
+    at: Asked, url: str, platform: str, fault: Fault
+) -> None:
     """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
     at.sites.fail(fault)
-    assert await at.look(url, "LESSWRONG") == "UNAVAILABLE"
+    assert await at.look(url, platform, OWNER if platform == "WIKIPEDIA" else "ada") == "UNAVAILABLE"
 
 
 async def test_a_site_is_asked_for_a_comment_and_a_post_of_one_id_apart(at: Asked) -> None:
     at.sites.lesswrong["aB3dE5"] = SAID
-    assert await at.look("https://www.lesswrong.com/posts/aB3dE5/panes", "LESSWRONG") == "OTHER_AUTHOR"
-    assert await at.look(COMMENTED, "LESSWRONG") == "UNAVAILABLE"
+    assert await at.look("https://www.lesswrong.com/posts/aB3dE5/panes") == "OTHER_AUTHOR"
+    assert await at.look(COMMENTED) == "UNAVAILABLE"
+
+
+def serve_edits(
+    sites: Sites, made: Mapping[str, object] | None, earlier: Mapping[str, object] | None, page: int = 12
+) -> None:
+    """Wikipedia shows this edit of a user's page, and this one as the newest of its account by the judged revision."""
+
+    def answer(request: Seen) -> Answer:
+        asked = request.query
+        if asked.get("revids") == "789":
+            if made is None:
+                return says({"query": {"badrevids": {"789": {"revid": 789, "missing": True}}}})
+            return says({"query": {"pages": [{"pageid": 88, "title": "User:Ada", "revisions": [made]}]}})
+        assert made is not None
+        expected = {"pageids": "12", "rvuser": made["user"], "rvstartid": "456", "rvlimit": "1"}
+        assert {name: asked[name] for name in expected} == expected
+        assert "rvdir" not in asked  # the newest first is what the interface does unless asked otherwise
+        return says({"query": {"pages": [{"pageid": page, **({"revisions": [earlier]} if earlier else {})}]}})
+
+    sites.pages["/w/api.php"] = answer
+
+
+@pytest.mark.requirement("TR-36")
+@pytest.mark.parametrize(
+    ("made", "earlier", "proven"),
+    [
+        ({}, EARLIER, "PROVEN"),
+        ({"comment": f"/* Panes */ {TOKEN}"}, EARLIER, "PROVEN"),
+        ({}, None, "OTHER_AUTHOR"),
+        ({"comment": "Better words"}, EARLIER, "NO_TOKEN"),
+        ({"comment": make_proof_token(uuid4())}, EARLIER, "NO_TOKEN"),
+        ({"comment": f"/* {TOKEN} */ Reply"}, EARLIER, "NO_TOKEN"),
+        ({"comment": f"Reverted edits by [[User talk:A {TOKEN}|talk]]"}, EARLIER, "NO_TOKEN"),
+        (ADDRESS, {**EARLIER, **ADDRESS}, "OTHER_AUTHOR"),
+        (TEMPORARY, {**EARLIER, **TEMPORARY}, "OTHER_AUTHOR"),
+        ({"user": "~2026-7"}, {**EARLIER, "user": "~2026-7"}, "OTHER_AUTHOR"),
+        ({"user": "Ada", "userid": 8}, EARLIER, "OTHER_AUTHOR"),
+        ({"userhidden": True}, EARLIER, "OTHER_AUTHOR"),
+        ({}, {**EARLIER, "userhidden": True}, "OTHER_AUTHOR"),
+        ({"revid": 790}, EARLIER, "UNAVAILABLE"),
+        ({"comment": ""}, EARLIER, "UNAVAILABLE"),
+        ({"comment": None, "commenthidden": True}, EARLIER, "UNAVAILABLE"),
+    ],
+)
+async def test_an_edit_proves_who_had_edited_the_article_before(
+    at: Asked, made: Mapping[str, object], earlier: Mapping[str, object] | None, proven: ProofOutcome
+) -> None:
+    """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
+    serve_edits(at.sites, {**MADE, **made}, earlier)
+    assert await at.look(EDITED, "WIKIPEDIA", OWNER) == proven
+
+
+@pytest.mark.requirement("TR-36")
+async def test_an_edit_of_another_article_or_one_that_is_gone_proves_nothing(at: Asked) -> None:
+    """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
+    serve_edits(at.sites, MADE, EARLIER, page=13)
+    assert await at.look(EDITED, "WIKIPEDIA", OWNER) == "OTHER_AUTHOR"
+    serve_edits(at.sites, None, EARLIER)
+    assert await at.look(EDITED, "WIKIPEDIA", OWNER) == "UNAVAILABLE"
+    at.sites.pages["/w/api.php"] = says({"error": {"code": "nosuchrevid"}})
+    assert await at.look(EDITED, "WIKIPEDIA", OWNER) == "UNAVAILABLE"
+
+
+async def test_an_edit_proves_nothing_of_an_article_that_was_not_asked_about() -> None:
+    site, post = get_platform("WIKIPEDIA"), PostRef(platform="WIKIPEDIA", external_id="en:12")
+    asked = [
+        next(site.steps(Observation(observation_id=uuid4(), post=page, url=EDITED), {}) or iter(()))
+        for page in (site.own_page(EDITED, owner, post, {})[0] for owner in (OWNER, "en:12@457", "en:13@456"))
+    ]
+    assert len(set(asked)) == 3

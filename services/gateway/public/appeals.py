@@ -23,7 +23,7 @@ from services.gateway.domain import derive_ip_range_key
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send
 from services.gateway.ports import Facts, Unavailable
 from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse, send_answer
-from services.gateway.public.proofs import check_provable
+from services.gateway.public.proofs import check_by_author
 from services.gateway.rate_limit import TokenBuckets
 from services.gateway.record.repository import PublicRecord
 
@@ -104,7 +104,7 @@ class AppealsEndpoint:
         if not target.claims.issuperset(wanted.claim_ids):
             raise Refusal(400, "claim_ids: not all of them are findings of this investigation that stand.")
         if wanted.by_author:
-            check_provable(target.platform, target.author)
+            check_by_author(target, has_statement=wanted.statement is not None)
         if target.is_open:
             raise Refusal(409, "An appeal against this investigation is open already.")
         if target.recent >= A_DAY or not self._taken.take(network):

@@ -78,8 +78,8 @@ def _appeals() -> Schema:
         "tags": ["public"],
         "summary": "Object to a result",
         "description": "An operator decides. Neither an account nor a name is needed. `by_author` claims that it "
-        "is by the post's author, who proves it by publishing the `token` of the answer where only they can, and "
-        "naming that page.",
+        "is by the post's author, or by a contributor where there are many; they prove it by publishing the `token` "
+        "of the answer where only they can, and naming that page.",
         "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=AppealRequest.__name__)})},
         "responses": {"201": {"description": "It is stored", "content": _json(_APPEAL)}, **_refuse(refusals)},
     }

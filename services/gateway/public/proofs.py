@@ -25,6 +25,7 @@ from services.gateway.domain import derive_ip_range_key, parse_id
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send
 from services.gateway.ports import Facts, Unavailable
 from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse, send_answer
+from services.gateway.record.appeals import AppealTarget
 from services.gateway.record.repository import PublicRecord
 
 PREFIX: Final = "/v1/appeals/"
@@ -40,14 +41,26 @@ class ProofRequest(BaseModel):
     url: ProofUrl
 
 
-def check_provable(platform: str, author: str | None) -> Platform:
+def check_provable(platform: str) -> Platform:
     """The platform, if authors can prove themselves there. Raises: Refusal."""
     site = find_platform(platform)
     if site is None or site.proof_place is None:
         raise Refusal(400, "by_author: on this site authors cannot prove who they are; appeal as a reader.")
-    if author is None:
-        raise Refusal(400, "by_author: the site has not named the author of this text; appeal as a reader.")
     return site
+
+
+def check_by_author(target: AppealTarget, *, has_statement: bool) -> None:
+    """Raises: Refusal: who appeals cannot be proven to be the author, or a contributor makes a statement in public."""
+    site = check_provable(target.platform)
+    if not target.is_confirmed or (target.author is None and site.prover == "author"):
+        raise refuse_unknown()
+    if has_statement and site.prover != "author":
+        raise Refusal(400, "statement: what is by many has no author who could make one.")
+
+
+def refuse_unknown() -> Refusal:
+    """Of an appeal as the author of a text whose author the site has not named."""
+    return Refusal(400, "by_author: the site has not said who wrote this text; appeal as a reader.")
 
 
 class ProofsEndpoint:
@@ -84,16 +97,19 @@ class ProofsEndpoint:
             raise Refusal(404, "There is no appeal with this id that claims to be the author's.")
         if appeal.proof == "PROVEN":
             raise Refusal(409, "The author of this appeal is proven already.")
-        site = check_provable(appeal.platform, appeal.author)
+        site = check_provable(appeal.platform)
         known = PostRef(platform=appeal.platform, external_id=appeal.external_id)
+        owner = site.required_owner(appeal.author, known, appeal.document)
+        if owner is None:
+            raise refuse_unknown()
         try:
-            post, metadata = site.own_page(url, appeal.author, known, appeal.document)
+            post, metadata = site.own_page(url, owner, known, appeal.document)
         except IdentityMismatch as error:
             raise Refusal(400, f"url: {error.reason}") from None
         event = AppealProofOffered(
             appeal_id=appeal.id,
             investigation_id=appeal.investigation_id,
-            author=appeal.author,
+            author=owner,
             observation=Observation(
                 observation_id=self._clock.new_id(),
                 post=post,

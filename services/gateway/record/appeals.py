@@ -17,7 +17,7 @@ from services.gateway.record.connection import Queries
 _TARGET: Final = sql("""
     SELECT v.correlation, jsonb_path_query_array(d.claims, '$[*].id') AS claims,
         coalesce((SELECT max(a.sequence) FROM appeal a WHERE a.investigation_id = d.investigation_id), 0) AS newest,
-        p.platform, w.platform_user_id AS author,
+        p.platform, w.platform_user_id AS author, h.confirmed IS TRUE AS is_confirmed,
         EXISTS (SELECT FROM appeal a WHERE a.investigation_id = d.investigation_id AND a.outcome IS NULL) AS is_open,
         (SELECT count(*) FROM appeal a WHERE a.range_key = :range_key AND a.opened_at > :since) AS recent
     FROM investigation_doc d JOIN investigation i ON i.id = d.investigation_id AND i.origin <> 'CONTROL'
@@ -30,7 +30,7 @@ _PROVABLE: Final = sql("""
         w.platform_user_id AS author, m.document
     FROM appeal a JOIN investigation i ON i.id = a.investigation_id JOIN post_version v ON v.id = i.post_version_id
         JOIN post p ON p.id = v.post_id JOIN version_heading h ON h.post_version_id = v.id AND h.confirmed
-        JOIN author w ON w.id = h.author_id
+        LEFT JOIN author w ON w.id = h.author_id
         JOIN version_metadata m ON m.post_version_id = v.id AND m.platform = p.platform
     WHERE a.id = :id AND a.by_author
 """)
@@ -77,7 +77,8 @@ class AppealTarget:
     """A result that may be appealed against.
 
     Shapes: `claims` are the findings that stand. `newest` is the sequence of its newest appeal, 0: none. `recent` are
-    the appeals of the caller's network against any result. `author` is who wrote the post, by the site's word.
+    the appeals of the caller's network against any result. `author` is who wrote the post, by the site's word;
+    `is_confirmed`: the site has confirmed the text.
     """
 
     correlation: UUID
@@ -85,6 +86,7 @@ class AppealTarget:
     newest: int
     platform: str
     author: str | None
+    is_confirmed: bool
     is_open: bool
     recent: int
 
@@ -100,7 +102,7 @@ class ProvableAppeal:
     correlation: UUID
     platform: str
     external_id: str
-    author: str
+    author: str | None
     document: Mapping[str, JsonValue]
 
 

@@ -13,6 +13,8 @@ from sqlalchemy import text as sql
 from contracts.jobs.answers import JobStatus
 from contracts.jobs.catalogue import Status
 from contracts.v1.appeal import AppealKind
+from platforms import name_prover
+from platforms.base import Prover
 from services.gateway.record.catalogue import EditRow
 from services.gateway.record.connection import Queries
 
@@ -33,10 +35,12 @@ _JOBS: Final = sql("""
     ORDER BY created_at DESC, id LIMIT :limit
 """)
 _APPEALS: Final = sql("""
-    SELECT id, investigation_id, kind, jsonb_array_length(claims) named, words, links, opened_at, statement,
-        proof IS NOT DISTINCT FROM 'PROVEN' is_of_author FROM appeal
-    WHERE outcome IS NULL AND (CAST(:at AS timestamptz) IS NULL OR (opened_at, id) > (:at, CAST(:after AS uuid)))
-    ORDER BY opened_at, id LIMIT :limit
+    SELECT a.id, a.investigation_id, a.kind, jsonb_array_length(a.claims) named, a.words, a.links, a.opened_at,
+        a.statement, a.proof IS NOT DISTINCT FROM 'PROVEN' is_of_author, p.platform
+    FROM appeal a JOIN investigation i ON i.id = a.investigation_id
+        JOIN post_version v ON v.id = i.post_version_id JOIN post p ON p.id = v.post_id
+    WHERE a.outcome IS NULL AND (CAST(:at AS timestamptz) IS NULL OR (a.opened_at, a.id) > (:at, CAST(:after AS uuid)))
+    ORDER BY a.opened_at, a.id LIMIT :limit
 """)
 
 
@@ -67,7 +71,7 @@ class JobRow:
 class AppealRow:
     """An appeal that waits, with its words. Shapes: `named` is how many findings it names.
 
-    `is_of_author`: that it is by the post's author is proven.
+    `is_of_author`: that it is by the post's author, or a contributor, is proven.
     """
 
     id: UUID
@@ -77,8 +81,14 @@ class AppealRow:
     words: str
     links: Sequence[str]
     opened_at: datetime
+    platform: str
     is_of_author: bool = False
     statement: str | None = None
+
+    @property
+    def prover(self) -> Prover:
+        """What those are called on this site who prove that an appeal is theirs."""
+        return name_prover(self.platform)
 
 
 class DeskQueries(Queries):

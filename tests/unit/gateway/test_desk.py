@@ -369,11 +369,14 @@ async def test_operators_see_appeals() -> None:
         words="It is <b>satire</b>.",
         links=("https://example.org/a", "javascript:alert(1)"),
         opened_at=NOW,
+        platform="WIKIPEDIA",
+        is_of_author=True,
     )
     bench.desk.appealed.append(appeal)
     page = (await (await at_desk(bench, "admin")).get("/desk/appeals")).text
     assert "It is &lt;b&gt;satire&lt;/b&gt;." in page
     assert "https://example.org/a" in page
+    assert "by a contributor, proven" in page
     assert "javascript:" not in page
 
 

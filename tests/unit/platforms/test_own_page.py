@@ -8,7 +8,7 @@ import pytest
 
 from contracts.v1.pages import Observation
 from contracts.v1.parts import PostRef
-from platforms import PLATFORMS, get_platform, has_proof_place
+from platforms import PLATFORMS, get_platform, has_proof_place, name_prover
 from platforms.base import IdentityMismatch, Metadata
 
 COMMENT = "qT8fXcv5rN2kPzYwE"
@@ -27,6 +27,19 @@ GOOD = [
     ("SUBSTACK", "https://panes.substack.com/p/new", "ada", "9"),
     ("SUBSTACK", "https://www.panes.example/p/new", "ada", "9"),
 ]
+WIKI = "https://en.wikipedia.org"
+ARTICLE: Metadata = {"language": "en", "page_id": "12", "revision_id": "456"}
+EDITS = [
+    f"{WIKI}/w/index.php?title=User:Ada&diff=789&oldid=700",
+    f"{WIKI}/w/index.php?title=User:Ada&diff=prev&oldid=789",
+    f"{WIKI}/w/index.php?title=User:Ada&oldid=789",
+    f"{WIKI}/w/index.php?diff=789",
+    f"{WIKI}/wiki/User:Ada?oldid=789",
+    f"{WIKI}/wiki/Special:Diff/789",
+    f"{WIKI}/wiki/Special:Diff/700/789",
+    f"{WIKI}/wiki/Special:PermanentLink/789",
+    "https://en.m.wikipedia.org/wiki/Special:diff/789#footer",
+]
 BAD = [
     ("LESSWRONG", "https://www.lesswrong.com/users/mallory", "ada", "the profile's user is 'mallory'"),
     ("LESSWRONG", "https://www.lesswrong.com/users/Ada", "ada", "the profile's user is 'Ada'"),
@@ -42,7 +55,13 @@ BAD = [
     ("SUBSTACK", "https://other.substack.com/p/new", "ada", "publication"),
     ("SUBSTACK", "https://panes.substack.com/about", "ada", "not that of a Substack post"),
     ("SUBSTACK", "http://127.0.0.1/p/new", "ada", "URL"),
-    ("WIKIPEDIA", "https://en.wikipedia.org/wiki/A", "ada", "no place"),
+    ("WIKIPEDIA", f"{WIKI}/wiki/A", "en:9@456", "not that of an edit"),
+    ("WIKIPEDIA", f"{WIKI}/w/index.php?title=A&diff=cur&oldid=789", "en:9@456", "not that of an edit"),
+    ("WIKIPEDIA", f"{WIKI}/w/index.php?title=A&diff=789x", "en:9@456", "not that of an edit"),
+    ("WIKIPEDIA", f"{WIKI}/wiki/Special:Diff/789/cur", "en:9@456", "not that of an edit"),
+    ("WIKIPEDIA", f"{WIKI}/w/api.php?oldid=789", "en:9@456", "not that of an edit"),
+    ("WIKIPEDIA", "https://en.wikipedia.example/wiki/A?oldid=789", "en:9@456", "not that of an edit"),
+    ("WIKIPEDIA", "https://de.wikipedia.org/wiki/A?oldid=789", "en:9@456", "the language is 'de'"),
     ("X", "https://x.com/ada/status/1", "ada", "no place"),
 ]
 
@@ -65,7 +84,44 @@ def test_the_address_of_a_page_that_can_be_theirs(platform: str, url: str, autho
 def test_any_other_address_is_refused(platform: str, url: str, author: str, why: str) -> None:
     """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
     with pytest.raises(IdentityMismatch, match=why):
-        get_platform(platform).own_page(url, author, PostRef(platform=platform, external_id="9"), PANES)
+        known = PostRef(platform=platform, external_id="en:9" if platform == "WIKIPEDIA" else "9")
+        get_platform(platform).own_page(url, author, known, PANES)
+
+
+@pytest.mark.parametrize("url", EDITS)
+def test_the_address_of_an_edit(url: str) -> None:
+    site, article = get_platform("WIKIPEDIA"), PostRef(platform="WIKIPEDIA", external_id="en:12")
+    owner = site.required_owner(None, article, ARTICLE)
+    assert owner == "en:12@456"
+    assert site.own_page(url, owner, article, ARTICLE)[0].external_id == "en:12@456/789"
+    with pytest.raises(IdentityMismatch):
+        site.check(url, "en:12@456/789", {**ARTICLE, "page_id": "12@456/789", "title": "A"})
+    assert site.required_owner(None, article, {}) is None
+
+
+def test_the_author_of_a_post_is_who_the_site_names() -> None:
+    post = PostRef(platform="LESSWRONG", external_id="aB3dE5")
+    assert get_platform("LESSWRONG").required_owner("ada", post, {}) == "ada"
+    assert get_platform("LESSWRONG").required_owner(None, post, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("summary", "word"),
+    [
+        ("token-1", "token-1"),
+        ("/* Panes */ token-1", "token-1"),
+        ("/* token-1 */", ""),
+        ("/* token-1 */ Reply", ""),
+        ("/* A */ token-1 */ Reply", ""),
+        ("/* A */ token-1 */", ""),
+        ("Undid revision 5 by [[Special:Contributions/A token-1|A token-1]]", ""),
+        ("撤销[[Special:Contribs/token-1|token-1]]的版本", ""),
+        ("see token-1", ""),
+        ("", ""),
+    ],
+)
+def test_only_a_summary_of_one_word_is_in_its_accounts_words(summary: str, word: str) -> None:
+    assert get_platform("WIKIPEDIA").own_words(f"<p>{summary}</p>") == word
 
 
 @pytest.mark.parametrize("external_id", [f"comment/{COMMENT}", "user/ada"])
@@ -77,10 +133,13 @@ def test_no_reader_can_pass_off_another_page_as_a_post(external_id: str) -> None
 
 def test_what_a_page_quotes_is_not_in_its_authors_words() -> None:
     html = "<p>No.</p><blockquote><p>Say <b>it</b></p><blockquote>now</blockquote></blockquote><p>So it is.</p>"
-    for site in PLATFORMS:
-        assert site.own_words(html) == "No. So it is."
+    for name in ("LESSWRONG", "SUBSTACK", "BLUESKY"):
+        assert get_platform(name).own_words(html) == "No. So it is."
 
 
 def test_authors_can_prove_themselves_on_these_sites() -> None:
-    assert {site.name for site in PLATFORMS if has_proof_place(site.name)} == {"LESSWRONG", "SUBSTACK", "BLUESKY"}
+    of_sites = {site.name: name_prover(site.name) for site in PLATFORMS if has_proof_place(site.name)}
+    authors = dict.fromkeys(("LESSWRONG", "SUBSTACK", "BLUESKY"), "author")
+    assert of_sites == {**authors, "WIKIPEDIA": "contributor"}
     assert not has_proof_place("GEOCITIES")
+    assert name_prover("GEOCITIES") == "author"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from contracts.v1 import AppealProofChecked, AppealProofOffered
 from contracts.v1.appeal import ProofOutcome, make_proof_token
 from contracts.v1.pages import CanonicalPage, Observation
-from contracts.v1.parts import Author, PostRef, TextRef
+from contracts.v1.parts import PostRef, TextRef
 from kit.errors import Reject, Retry
 from services.verifier.domain import Overloaded, Unavailable
 from services.verifier.proofs import AuthorProofs, judge_proof
@@ -125,9 +125,8 @@ def test_only_the_authors_page_with_this_token_proves(
 ) -> None:
     """TR-36: Authors prove appeals to be theirs; forged, foreign and expired proofs are refused"""
     offered = OFFERED.model_copy(update={"appeal_id": appeal, "author": author})
-    own, text = Author(platform_user_id=author, display_name=named), f"{before}{make_proof_token(appeal)}"
-    assert judge_proof(offered, own, text) == "PROVEN"
-    assert judge_proof(offered, own, make_proof_token(other)) == ("PROVEN" if appeal == other else "NO_TOKEN")
+    text = f"{before}{make_proof_token(appeal)}"
+    assert judge_proof(offered, author, text) == "PROVEN"
+    assert judge_proof(offered, author, make_proof_token(other)) == ("PROVEN" if appeal == other else "NO_TOKEN")
     assert judge_proof(offered, None, text) == "OTHER_AUTHOR"
-    foreign = Author(platform_user_id=named, display_name=author)
-    assert judge_proof(offered, foreign, text) == ("PROVEN" if named == author else "OTHER_AUTHOR")
+    assert judge_proof(offered, named, text) == ("PROVEN" if named == author else "OTHER_AUTHOR")

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from contracts.v1.appeal import PROOF_HOURS, AppealKind, AppealOutcome, ProofOutcome, make_proof_token
-from platforms import find_platform
+from platforms import find_platform, name_prover
+from platforms.base import Prover
 from services.gateway.domain import parse_id
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.repository import PublicRecord
@@ -23,13 +24,21 @@ _OUTCOMES: Final[Mapping[AppealOutcome, str]] = MappingProxyType(
     {"UPHELD": "Upheld", "PARTLY": "Upheld in part", "DISMISSED": "Dismissed", "REFUSED": "Refused"}
 )
 
-_REFUSED: Final[Mapping[ProofOutcome, str]] = MappingProxyType(
+_EXPIRED: Final = "the token had expired when the page was to be looked at"
+_REFUSED: Final[Mapping[tuple[Prover, ProofOutcome], str]] = MappingProxyType(
     {
-        "NO_TOKEN": "the page is the author’s, but the token does not stand in its text, or only in a quotation. A "
+        (
+            "author",
+            "NO_TOKEN",
+        ): "the page is the author’s, but the token does not stand in its text, or only in a quotation. A "
         "page is fetched again after five minutes only",
-        "OTHER_AUTHOR": "the page is by somebody else",
-        "EXPIRED": "the token had expired when the page was to be looked at",
-        "UNAVAILABLE": "the site did not show such a page of the author’s to the public",
+        ("author", "OTHER_AUTHOR"): "the page is by somebody else",
+        ("author", "EXPIRED"): _EXPIRED,
+        ("author", "UNAVAILABLE"): "the site did not show such a page of the author’s to the public",
+        ("contributor", "NO_TOKEN"): "the edit is a contributor’s, but its summary is not the token alone",
+        ("contributor", "OTHER_AUTHOR"): "the edit is by no account that had edited the article by that revision",
+        ("contributor", "EXPIRED"): _EXPIRED,
+        ("contributor", "UNAVAILABLE"): "the site did not show such an edit, with a summary, to the public",
     }
 )
 
@@ -44,7 +53,7 @@ async def show_appeal(record: PublicRecord, name: str) -> Values | None:
     if appeal is None:
         return None
     outcome = None if appeal.outcome is None else _OUTCOMES[appeal.outcome]
-    site = find_platform(appeal.platform)
+    site, prover = find_platform(appeal.platform), name_prover(appeal.platform)
     return {
         "section": None,
         "it": appeal,
@@ -54,5 +63,6 @@ async def show_appeal(record: PublicRecord, name: str) -> Values | None:
         "token": make_proof_token(appeal.id),
         "hours": PROOF_HOURS,
         "place": None if site is None else site.proof_place,
-        "refused": None if appeal.proof is None else _REFUSED.get(appeal.proof),
+        "prover": prover,
+        "refused": None if appeal.proof is None else _REFUSED.get((prover, appeal.proof)),
     }

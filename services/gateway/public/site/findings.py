@@ -10,7 +10,8 @@ from hashlib import sha256
 from typing import Final
 
 from contracts.rpc.public import LoggedDecision
-from platforms import has_proof_place
+from platforms import has_proof_place, name_prover
+from platforms.base import Prover
 from services.gateway.public.site import jsonld, links, naming, provenance
 from services.gateway.public.site.cards import name_post
 from services.gateway.public.site.gate_words import describe_gate
@@ -132,7 +133,7 @@ def show_investigation(base: str, details: Details, part: int = 1) -> Values | N
         "timeline": build_timeline(row, details.attempts, details.candidates),
         "decisions": details.decisions,
         "appeals": details.appeals,
-        "provable": row.named_author is not None and has_proof_place(row.platform),
+        "prover": _name_prover(row),
         "attempts": details.attempts,
         "machine_readable": [
             jsonld.embed(document)
@@ -143,6 +144,13 @@ def show_investigation(base: str, details: Details, part: int = 1) -> Values | N
             if document and row.is_listed
         ],
     }
+
+
+def _name_prover(row: Report) -> Prover | None:
+    """What those are called who can prove that an appeal is theirs; None: nobody can."""
+    prover = name_prover(row.platform)
+    is_known = row.author_confirmed and (prover == "contributor" or row.author_name is not None)
+    return prover if is_known and has_proof_place(row.platform) else None
 
 
 def write_heading(row: Report) -> str:

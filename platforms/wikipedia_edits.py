@@ -1,0 +1,81 @@
+"""Edits of Wikipedia, by which an account proves that it contributed to an article.
+
+Only a summary that is the token alone counts. What an edit adds can be a stranger's: a revert restores it, an archive
+takes it over. A summary of several words can be the software's, which repeats headings and names of users.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Final
+from urllib.parse import urlencode
+
+from contracts.v1.parts import PostRef
+from platforms.base import CanonicalAnswer, CanonicalMismatch, CanonicalRequest, Steps, get_path, get_text, parse_json
+from platforms.wikipedia_api import ENDPOINT, check_answer, parse_number
+
+CONTRIBUTED: Final = "contributed_to"
+"""Metadata of an edit: article and revision to which its account contributed, `<language>:<page>@<revision>`."""
+_ID: Final = re.compile(r"(([a-z][a-z0-9-]*):([0-9]+)@([0-9]+))/([0-9]+)")
+_SUMMARY: Final = re.compile(r"(?:/\*[^*]*\*/ ?)?([a-z0-9-]+)")
+"""A word, perhaps after the heading of the section that was edited, which the software puts there."""
+_QUERY: Final = {"action": "query", "format": "json", "formatversion": "2", "prop": "revisions"}
+_MAX_BYTES: Final = 65_536
+
+
+def read_word(summary: str) -> str:
+    """The word of which the summary consists; empty if it says anything else."""
+    found = _SUMMARY.fullmatch(summary)
+    return "" if found is None else found[1]
+
+
+def edit_steps(post: PostRef, endpoint: str | None) -> Steps | None:
+    """Ask for an edit, then whether its account had edited the article by the revision; None: the id is of no edit."""
+    found = _ID.fullmatch(post.external_id)
+    return None if found is None else _steps(post, endpoint or ENDPOINT, *found.groups())
+
+
+def _steps(post: PostRef, endpoint: str, article: str, language: str, page: str, judged: str, edit: str) -> Steps:
+    def request(part: str, **query: str) -> CanonicalRequest:
+        url = f"{endpoint.replace('{language}', language)}?{urlencode(_QUERY | query)}"
+        return CanonicalRequest("GET", url, (("accept", "application/json"),), part=part, max_bytes=_MAX_BYTES)
+
+    # The article is part of the first request, which tells pages apart: an edit proves something of one article only.
+    answer = yield request(f"{language} {article}", revids=edit, rvprop="ids|user|userid|comment")
+    made, _ = _first_revision(answer.body)
+    if made is None:
+        raise CanonicalMismatch("not_found", "Wikipedia shows no such edit")
+    if parse_number(get_path(made, "revid")) != edit:
+        raise CanonicalMismatch("other_revision", "the answer holds another edit than the one asked for")
+    summary, account, name = get_text(made, "comment"), _account(made), get_text(made, "user")
+    if summary is None:
+        raise CanonicalMismatch("no_text", "the edit has no summary, or hides it")
+    html = f"<p>{escape(summary)}</p>"
+    if account is None or name is None:
+        return CanonicalAnswer(post, html)
+    of_account = {"pageids": page, "rvuser": name, "rvstartid": judged, "rvlimit": "1", "rvprop": "ids|user|userid"}
+    answer = yield request(language, **of_account)
+    earlier, its_page = _first_revision(answer.body)
+    contributed = earlier is not None and _account(earlier) == account and its_page == page
+    return CanonicalAnswer(post, html, metadata={CONTRIBUTED: article} if contributed else {})
+
+
+def _first_revision(body: bytes) -> tuple[object, str | None]:
+    """The first revision of the first page, and the page's id. Raises: CanonicalMismatch."""
+    answer = parse_json(body)
+    check_answer(answer)
+    page = _first(get_path(answer, "query", "pages"))
+    return _first(get_path(page, "revisions")), parse_number(get_path(page, "pageid"))
+
+
+def _first(values: object) -> object:
+    return values[0] if isinstance(values, list) and values else None
+
+
+def _account(revision: object) -> str | None:
+    """The id of the account; None for an address, a temporary account, and one that is hidden."""
+    if any(get_path(revision, mark) not in (None, False) for mark in ("anon", "temp", "userhidden")):
+        return None
+    name, account = get_text(revision, "user"), parse_number(get_path(revision, "userid"))
+    return None if name is None or name.startswith("~") or account in (None, "0") else account
