@@ -34,6 +34,7 @@ appeal: Final = Table(
     one_of("outcome", APPEAL_OUTCOME),
     one_of("proof", PROOF_OUTCOME),
     Index("appeal_range_key_idx", "range_key", "opened_at"),
+    Index("appeal_newest_idx", sql("coalesce(decided_at, opened_at) DESC"), sql("id DESC")),
     Index("appeal_open_idx", "opened_at", "id", postgresql_where=sql("outcome IS NULL")),
     Column("sequence", BigInteger, nullable=False),
     comment="An objection to a result. `claims` are the ids of the findings that it names; no `outcome`: it is open. "

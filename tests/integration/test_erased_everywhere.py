@@ -50,6 +50,7 @@ PAGES = (
     "/feeds/all.atom",
     "/feeds/all.json",
     "/feeds/retractions.atom",
+    "/feeds/appeals.atom",
     "/lookup/v1/b0/all",
 )
 ABOUT = (

@@ -13,6 +13,7 @@ from sqlalchemy import text as sql
 
 from contracts.v1.appeal import AppealKind, AppealOutcome, ProofOutcome
 from services.gateway.record.connection import Queries
+from services.gateway.record.rows import BY_HIDDEN
 
 _TARGET: Final = sql("""
     SELECT v.correlation, jsonb_path_query_array(d.claims, '$[*].id') AS claims,
@@ -43,6 +44,16 @@ _ONE: Final = sql("""
             AND r.origin = 'APPEAL' AND r.origin_id = a.id AND r.status = 'COMPLETE'
     WHERE a.id = :id
 """)
+_NEWEST: Final = """
+    SELECT a.id, a.investigation_id, a.kind, jsonb_array_length(a.claims) AS named, a.opened_at, a.outcome, a.reason,
+        a.decided_at, listed.provider
+    FROM appeal a CROSS JOIN LATERAL (
+        SELECT i.provider FROM search_document s JOIN investigation i ON i.id = s.investigation_id
+            JOIN post p ON p.id = s.post_id AND NOT {by_hidden}
+        WHERE s.investigation_id = a.investigation_id OFFSET 0
+    ) listed
+    ORDER BY coalesce(a.decided_at, a.opened_at) DESC, a.id DESC LIMIT :limit
+"""
 _LOOKED_INTO: Final = sql("""
     SELECT a.id, a.investigation_id, r.id AS run
     FROM investigation r JOIN appeal a ON a.id = r.origin_id WHERE r.id = :id AND r.origin = 'APPEAL'
@@ -107,12 +118,7 @@ class ProvableAppeal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AppealShown:
-    """An appeal. Shapes: `named` is how many findings it names; no `outcome`: it is open. `run` looked into it.
-
-    `proof`: what became of the newest attempt to prove that it is the author's.
-    """
-
+class _Shown:
     id: UUID
     investigation_id: UUID
     kind: AppealKind
@@ -121,6 +127,22 @@ class AppealShown:
     outcome: AppealOutcome | None
     reason: str | None
     decided_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedAppeal(_Shown):
+    """An appeal against a listed result, for a feed. Shapes: `named` is how many findings it names."""
+
+    provider: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppealShown(_Shown):
+    """An appeal. Shapes: `named` is how many findings it names; no `outcome`: it is open. `run` looked into it.
+
+    `proof`: what became of the newest attempt to prove that it is the author's.
+    """
+
     run: UUID | None
     by_author: bool
     proof: ProofOutcome | None
@@ -181,6 +203,10 @@ class Appeals(Queries):
     async def one(self, appeal_id: UUID) -> AppealShown | None:
         """The appeal with this id."""
         return await self._one(AppealShown, _ONE, id=appeal_id)
+
+    async def newest(self, limit: int) -> Sequence[ListedAppeal]:
+        """Appeals against listed results, the one that was opened or decided last first."""
+        return await self._all(ListedAppeal, sql(_NEWEST.format(by_hidden=BY_HIDDEN)), limit=limit)
 
     async def looked_into(self, investigation_id: UUID) -> Sequence[LookedInto]:
         """Appeals against this result that led to another run; or the one that led to this run."""

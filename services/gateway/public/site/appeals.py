@@ -13,14 +13,14 @@ from services.gateway.domain import parse_id
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.repository import PublicRecord
 
-_KINDS: Final[Mapping[AppealKind, str]] = MappingProxyType(
+KINDS: Final[Mapping[AppealKind, str]] = MappingProxyType(
     {
         "FALSE_POSITIVE": "something is shown as wrong that is right",
         "FALSE_NEGATIVE": "something wrong was not found",
         "CONTEXT": "the context is missing",
     }
 )
-_OUTCOMES: Final[Mapping[AppealOutcome, str]] = MappingProxyType(
+OUTCOMES: Final[Mapping[AppealOutcome, str]] = MappingProxyType(
     {"UPHELD": "Upheld", "PARTLY": "Upheld in part", "DISMISSED": "Dismissed", "REFUSED": "Refused"}
 )
 
@@ -52,12 +52,12 @@ async def show_appeal(record: PublicRecord, name: str) -> Values | None:
         appeal = await session.appeals.one(known)
     if appeal is None:
         return None
-    outcome = None if appeal.outcome is None else _OUTCOMES[appeal.outcome]
+    outcome = None if appeal.outcome is None else OUTCOMES[appeal.outcome]
     site, prover = find_platform(appeal.platform), name_prover(appeal.platform)
     return {
         "section": None,
         "it": appeal,
-        "kind": _KINDS[appeal.kind],
+        "kind": KINDS[appeal.kind],
         "outcome": outcome,
         "is_proven": appeal.proof == "PROVEN",
         "token": make_proof_token(appeal.id),

@@ -1,7 +1,7 @@
-"""Feeds of the newest corrections: Atom and JSON Feed with the same entries.
+"""Feeds of the newest corrections and appeals: Atom and JSON Feed with the same entries.
 
-An entry's id is the investigation's, which never changes, so feed readers show it once. Once a finding of it is taken
-back, the same entry is updated and says so.
+An entry's id is the investigation's, or the appeal's, which never changes, so feed readers show it once. Once a finding
+is taken back or the appeal decided, the same entry is updated and says so.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 import orjson
 
@@ -24,6 +24,27 @@ ENTRIES: Final = 50
 _NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+class Item(Protocol):
+    """What a feed says of an entry. `about_url` is the page that it is about."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def about_url(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def at(self) -> datetime: ...
+    @property
+    def updated(self) -> datetime: ...
+    @property
+    def tags(self) -> Sequence[str]: ...
+    @property
+    def text(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One investigation with its findings.
@@ -33,7 +54,7 @@ class Entry:
 
     id: str
     url: str
-    post_url: str
+    about_url: str
     title: str
     author: str | None
     at: datetime
@@ -43,6 +64,11 @@ class Entry:
     provenance: str
     vouched_by: str
     demo: bool
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """Its categories."""
+        return [self.provenance, *(["demo"] if self.demo else [])]
 
     @property
     def text(self) -> str:
@@ -61,7 +87,7 @@ def make_entry(base: str, card: Card) -> Entry:
     return Entry(
         id=f"urn:uuid:{card.id}",
         url=f"{base}/investigations/{card.id}",
-        post_url=card.url,
+        about_url=card.url,
         title=f"[Demo] {title}" if is_demo(card.provider) else title,
         author=card.named_author,
         at=card.checked_at,
@@ -91,7 +117,7 @@ def replace_non_xml(text: str | None) -> str:
     return _NOT_XML.sub("\ufffd", text or "")
 
 
-def render_json_feed(title: str, home: str, address: str, entries: Sequence[Entry]) -> bytes:
+def render_json_feed(title: str, home: str, address: str, entries: Sequence[Item]) -> bytes:
     """The feed as JSON. Source: jsonfeed.org, version 1.1."""
     return orjson.dumps(
         {
@@ -104,14 +130,14 @@ def render_json_feed(title: str, home: str, address: str, entries: Sequence[Entr
     )
 
 
-def _item(each: Entry) -> dict[str, object]:
+def _item(each: Item) -> dict[str, object]:
     return {
         "id": each.id,
         "url": each.url,
-        "external_url": each.post_url,
+        "external_url": each.about_url,
         "title": each.title,
         "content_text": each.text,
         "date_published": machine_time(each.at),
         "date_modified": machine_time(each.updated),
-        "tags": [each.provenance, *(["demo"] if each.demo else [])],
+        "tags": each.tags,
     }

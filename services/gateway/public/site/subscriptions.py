@@ -1,4 +1,4 @@
-"""Feeds of corrections, and the sitemap: a part for each day."""
+"""Feeds of corrections and appeals, and the sitemap: a part for each day."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from uuid import UUID
 
 from services.gateway.domain import parse_id
 from services.gateway.public.site import feeds, links, naming
+from services.gateway.public.site.appeal_feed import make_appeal_entry
 from services.gateway.record.investigations import Card
 from services.gateway.record.question import Filters
 from services.gateway.record.repository import PublicRecord, RecordSession
@@ -24,7 +25,7 @@ class Feed:
 
     title: str
     home: str
-    entries: tuple[feeds.Entry, ...]
+    entries: tuple[feeds.Item, ...]
 
     @property
     def updated(self) -> datetime:
@@ -39,9 +40,11 @@ class Subscriptions:
     record: PublicRecord
 
     async def feed(self, base: str, name: str) -> Feed | None:
-        """The newest corrections of all sites, or of one; or the results of which findings were retracted last."""
+        """The newest corrections of all sites, or of one; results by their newest retraction; or the newest appeals."""
         if name == "retractions":
             return await self._retractions(base)
+        if name == "appeals":
+            return await self._appeals(base)
         platform = name.upper()
         if name != "all" and platform not in naming.SITES:
             return None
@@ -58,6 +61,12 @@ class Subscriptions:
             rows = await session.retractions.newest(None, feeds.ENTRIES)
             cards = await session.investigations.cards(list(dict.fromkeys(row.investigation_id for row in rows)))
         return Feed("OpenErrata: retractions", f"{base}/retractions", _entries(base, _by_change(cards)))
+
+    async def _appeals(self, base: str) -> Feed:
+        async with self.record.open() as session:
+            rows = await session.appeals.newest(feeds.ENTRIES)
+        entries = tuple(make_appeal_entry(base, row) for row in rows)
+        return Feed("OpenErrata: appeals", f"{base}/accuracy#appeals", entries)
 
     async def author_feed(self, base: str, name: str) -> Feed | None:
         """The newest corrections of one author."""
