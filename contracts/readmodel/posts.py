@@ -52,6 +52,7 @@ post: Final = Table(
     ref("author_id", "author.id", null=True, index=True),
     number("view_count"),
     number("unique_view_score"),
+    number("hint_score"),
     timestamp("last_viewed_at", null=True),
     timestamp("created_at"),
     timestamp("updated_at"),
@@ -68,6 +69,7 @@ post_view_credit: Final = Table(
     Column("bucket_day", Date, nullable=False),
     text("ip_range_key"),
     timestamp("created_at"),
+    number("weight"),
     PrimaryKeyConstraint("post_id", "viewer_key", "bucket_day"),
     Index(None, "post_id", "bucket_day", "ip_range_key"),
 )

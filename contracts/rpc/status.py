@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from contracts.rpc.values import Count, Instant, NonEmpty, PlatformName, Request, Sha256Hex, Wire
+from contracts.rpc.values import Count, Identifier, Instant, NonEmpty, PlatformName, Request, Sha256Hex, Wire
 from contracts.v1.parts import ClaimPayload, Provenance, PublishedClaim
 
 MAX_BATCH: Final = 100
@@ -49,6 +49,13 @@ class VersionId(Request):
     """Input of `recordViewAndGetStatus` and `investigateNow`."""
 
     post_version_id: NonEmpty
+
+
+class PostHint(Request):
+    """Input of `post.hint`: a post as its site names it."""
+
+    platform: PlatformName
+    external_id: Identifier
 
 
 class InvestigationId(Request):

@@ -59,7 +59,7 @@ from contracts.v1.log import LogChanged
 from contracts.v1.metric import MetricSampled
 from contracts.v1.observation import ObservationReceived, ObservationUnverifiable
 from contracts.v1.pattern import PatternRecorded
-from contracts.v1.post import PostViewed
+from contracts.v1.post import PostHinted, PostViewed
 from contracts.v1.publisher import PublisherEpochClosed, PublisherRated, PublisherScored
 from contracts.v1.retention import RetentionPurged
 from contracts.v1.review import ReviewDecided, ReviewSampled
@@ -76,6 +76,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     VersionSeen,
     VersionVerified,
     PostViewed,
+    PostHinted,
     IntegrityAnomalyDetected,
     InvestigationRequested,
     InvestigationStarted,
@@ -256,6 +257,7 @@ __all__ = [
     "ObservationUnverifiable",
     "OnceEvent",
     "PatternRecorded",
+    "PostHinted",
     "PostViewed",
     "PublisherEpochClosed",
     "PublisherRated",

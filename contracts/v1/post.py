@@ -1,4 +1,4 @@
-"""Views of posts, in an age-limited stream of their own."""
+"""Views of posts and hints about them, in an age-limited stream of their own."""
 
 from __future__ import annotations
 
@@ -29,3 +29,22 @@ class PostViewed(Event):
 
     def identity(self) -> str:
         return str(self.view_id)
+
+
+class PostHinted(Event):
+    """A private reader helped to choose what is checked: they opened a post within the last two days.
+
+    It names no version, since nothing of the page was sent. The address is stored as the hash of its range only.
+    """
+
+    SUBJECT: ClassVar[str] = "errata.v1.post.hinted"
+
+    hint_id: UUID
+    post_id: UUID
+    ip_range_key: Sha256
+
+    def key(self) -> str:
+        return str(self.post_id)
+
+    def identity(self) -> str:
+        return str(self.hint_id)

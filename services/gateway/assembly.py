@@ -17,6 +17,7 @@ from services.gateway.desk.pages import Pages
 from services.gateway.desk.ports import DeskReads
 from services.gateway.desk.routes import Desk
 from services.gateway.domain import RetryRules
+from services.gateway.extension.hints import Hints
 from services.gateway.extension.intake import Intake
 from services.gateway.extension.investigate import Requests
 from services.gateway.extension.observe import Registration
@@ -137,6 +138,7 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
                 retries=RetryRules(timedelta(seconds=settings.retry_cooldown_s), settings.retries_per_day),
             ),
             key_checks,
+            Hints(dependencies.reads, dependencies.facts, clock),
         ),
         **public_procedures(PublicProcedures(dependencies.graphql_record)),
     }

@@ -153,6 +153,10 @@ class Reads(Protocol):
         """Findings per version, None where nothing is finished. Shapes: one per key, in order."""
         ...
 
+    async def knows_post(self, post_id: UUID) -> bool:
+        """Whether there is a version of this post."""
+        ...
+
     async def erased_posts(self) -> frozenset[UUID]:
         """The posts that were erased on request."""
         ...

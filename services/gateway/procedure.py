@@ -34,9 +34,10 @@ class Procedure:
     versioned: bool = True
 
 
-def mutation(name: str, question: Shape, answer: Shape, handle: Handler) -> Procedure:
+def mutation(name: str, question: Shape, answer: Shape, handle: Handler, *, versioned: bool = True) -> Procedure:
     """A procedure that changes something."""
-    return Procedure(name, "mutation", TypeAdapter(question), TypeAdapter(answer), handle, frozenset({"POST"}))
+    shapes = TypeAdapter(question), TypeAdapter(answer)
+    return Procedure(name, "mutation", *shapes, handle, frozenset({"POST"}), versioned=versioned)
 
 
 def query(

@@ -63,6 +63,7 @@ from contracts.v1 import (
     LogChanged,
     ObservationReceived,
     ObservationUnverifiable,
+    PostHinted,
     PostViewed,
     RetentionPurged,
     ReviewDecided,
@@ -92,6 +93,7 @@ NOT_LOGGED: Final[frozenset[type[Event]]] = frozenset(
         VersionSeen,
         VersionVerified,
         PostViewed,
+        PostHinted,
         IntegrityAnomalyDetected,
         # the way to a decision; its end is logged, with what the gates refused
         InvestigationRequested,

@@ -92,7 +92,7 @@ class Follower:
         for outcome, number in applied.outcomes.items():
             self._metrics.facts.labels(self._stream, outcome).inc(number)
         if applied.outcomes["unknown"]:
-            log.warning("views of unknown versions dropped", number=applied.outcomes["unknown"])
+            log.warning("views of unknown posts dropped", number=applied.outcomes["unknown"])
         self._metrics.position.labels(self._stream).set(applied.position)
         await self._source.announce(self._stream, applied.position)
         return applied.position

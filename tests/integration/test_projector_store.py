@@ -314,7 +314,7 @@ async def test_candidates(database_url: str) -> None:
     tape.add(old.registered(), *old.investigated(), new.registered(), fresh.registered(), long.registered())
     tape.add(done.registered(), *done.investigated(), waiting.registered(), waiting.requested(), waiting.started())
     tape.add(waiting.retry())
-    views.add(fresh.viewed("x"), fresh.viewed("y"), new.viewed("x"))
+    views.add(fresh.viewed("x"), fresh.viewed("y"), new.viewed("x"), fresh.hinted(), fresh.hinted("n", 1))
     store = store_at(database_url)
     await fill(store, tape.records)
     await fill(store, views.records)
@@ -323,7 +323,7 @@ async def test_candidates(database_url: str) -> None:
         query = """SELECT post_version_id, score FROM candidate WHERE analysis = 'FACT_CHECK' AND word_ok
             AND eligible_at IS NOT NULL AND eligible_at <= '2026-01-05T09:30Z' ORDER BY score DESC, post_id"""
         found = await (await db.execute(query)).fetchall()
-    assert found == [(fresh.version_id, 2), (new.version_id, 1)]
+    assert found == [(fresh.version_id, 2 + 8), (new.version_id, 1)]
     held = {row["post_version_id"]: row for row in (await everything(database_url))["candidate"]}
     under_way = held[str(waiting.version_id)]
     assert (under_way["status"], under_way["eligible_at"]) == ("PENDING", None)
@@ -344,13 +344,14 @@ async def test_view_credits(database_url: str, size: int) -> None:
     views.add(page.viewed("v0", nth=1, network="same"), page.viewed("v4", network="other"))
     views.add(page.viewed("v0", nth=2, network="same"), at=views.records[0].time.replace(day=6))
     views.add(views_again := page.viewed("v9", network="third"), views_again)
+    views.add(hint := page.hinted("other"), hint, page.hinted("same"))
     store = store_at(database_url, cap=3)
     await fill(store, tape.records)
-    outcomes = total(await fill(store, views.records, [size] * 10))
+    outcomes = total(await fill(store, views.records, [size] * 13))
     await store.close()
-    assert outcomes == {"applied": 9, "duplicate": 1}
+    assert outcomes == {"applied": 11, "duplicate": 2}
     (post,) = (await everything(database_url))["post"]
-    assert (post["view_count"], post["unique_view_score"]) == (9, 3 + 1 + 1 + 1)
+    assert (post["view_count"], post["unique_view_score"], post["hint_score"]) == (9, 3 + 1 + 1 + 1, 2)
 
 
 @pytest.mark.requirement("3.5-03")

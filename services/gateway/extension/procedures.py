@@ -12,11 +12,13 @@ from contracts.rpc.status import (
     InvestigateNowAnswer,
     InvestigationId,
     InvestigationStatus,
+    PostHint,
     SettingsAnswer,
     VersionId,
     ViewStatus,
 )
 from platforms import ObservedVersion
+from services.gateway.extension.hints import Hints
 from services.gateway.extension.investigate import Requests
 from services.gateway.extension.observe import Registration
 from services.gateway.extension.status import Statuses, Viewing
@@ -25,7 +27,12 @@ from services.gateway.procedure import Procedure, mutation, query
 
 
 def procedures(
-    registration: Registration, viewing: Viewing, statuses: Statuses, requests: Requests, key_checks: KeyChecks
+    registration: Registration,
+    viewing: Viewing,
+    statuses: Statuses,
+    requests: Requests,
+    key_checks: KeyChecks,
+    hints: Hints,
 ) -> Mapping[str, Procedure]:
     """Every procedure by its path. `post.batchStatus` also accepts POST, since its longest input strains a URL."""
     table = (
@@ -41,5 +48,6 @@ def procedures(
         mutation("post.investigateNow", VersionId, InvestigateNowAnswer, requests.investigate),
         query("post.validateSettings", None, SettingsAnswer, key_checks.validate),
         query("post.batchStatus", BatchQuestion, BatchAnswer, statuses.batch, also=("POST",)),
+        mutation("post.hint", PostHint, None, hints.take, versioned=False),
     )
     return {procedure.name: procedure for procedure in table}

@@ -101,6 +101,7 @@ _CLAIM_COUNTS: Final = text("""
     ORDER BY post_version_id, checked_at DESC, investigation_id DESC
 """)
 
+_POST: Final = text("SELECT EXISTS (SELECT FROM post WHERE id = :id)")
 _FORGOTTEN: Final = text("SELECT post_id FROM forgotten")
 _POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
 _ALIVE: Final = text("SELECT 1")
@@ -214,6 +215,11 @@ class SqlReads:
             found = await connection.execute(_CLAIM_COUNTS, {"ids": ids, "analysis": self._analysis})
             counts = {version.hex: count for version, count in found}
         return [counts.get(version) for version in versions]
+
+    async def knows_post(self, post_id: UUID) -> bool:
+        """Whether there is a version of this post."""
+        async with open_connection(self._database) as connection:
+            return bool((await connection.execute(_POST, {"id": post_id})).scalar_one())
 
     async def erased_posts(self) -> frozenset[UUID]:
         """The posts that were erased on request."""

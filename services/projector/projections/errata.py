@@ -41,6 +41,7 @@ from contracts.v1 import (
     LogChanged,
     ObservationReceived,
     ObservationUnverifiable,
+    PostHinted,
     PostViewed,
     ReviewDecided,
     ReviewSampled,
@@ -83,6 +84,7 @@ IGNORED: Final[dict[type[Event], str]] = {
     ClaimHoldEnded: "the verdict that follows says it",
     ErasureOrdered: "it removes rows instead of making some: see erasure",
     PostViewed: "views have their own stream and their own fold: see views",
+    PostHinted: "the same",
 }
 
 TABLES: Final[tuple[AnyTable, ...]] = (

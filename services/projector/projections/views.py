@@ -3,6 +3,9 @@
 One credit for each viewer, post and UTC day; for each address range at most a set number for a post and day. A view
 that gets no credit leaves no trace in these limits, so the same viewer may earn it later from another range.
 
+A hint stands for eight views that nobody sent, within the same limits: one a day for each address range and post, and
+never more than views may earn there. It adds to what ranks a post, and is no view.
+
 A version is corroborated by the first holder of an instance key who sees it, or by viewers of a set number of address
 ranges. Address ranges are kept only until that number is reached.
 """
@@ -16,13 +19,15 @@ from datetime import UTC, date
 from typing import Final
 from uuid import UUID
 
-from contracts.v1 import PostViewed
+from contracts.v1 import PostHinted, PostViewed
 from services.projector.facts.fact import Fact
 from services.projector.rows import views as rows
 from services.projector.rows.table import RowKey, Tables
 
 RangeDay = tuple[UUID, str, date]
 
+HINT_WEIGHT: Final = 8
+"""One view in so many is hinted."""
 _POST: Final = rows.POST_COUNTERS.by()
 _VERSION: Final = rows.VIEWED_VERSIONS.by()
 _RANGE: Final = rows.RANGES.by("post_version_id")
@@ -46,23 +51,29 @@ VIEW_RULES: Final = ViewRules()
 
 
 def find_row_keys(fact: Fact) -> Sequence[RowKey]:
-    """The rows that a view is about."""
-    if not isinstance(view := fact.event, PostViewed):
-        return ()
+    """The rows that a view or a hint is about."""
     day = _day(fact)
-    return (
-        (_POST, view.post_id),
-        (_VERSION, view.version_id),
-        (_RANGE, view.version_id),
-        (_VIEWER_DAY, (view.post_id, view.viewer_key, day)),
-        (_RANGE_DAY, (view.post_id, view.ip_range_key, day)),
-    )
+    match fact.event:
+        case PostViewed() as view:
+            return (
+                (_POST, view.post_id),
+                (_VERSION, view.version_id),
+                (_RANGE, view.version_id),
+                (_VIEWER_DAY, (view.post_id, view.viewer_key, day)),
+                (_RANGE_DAY, (view.post_id, view.ip_range_key, day)),
+            )
+        case PostHinted() as hint:
+            return (_POST, hint.post_id), (_RANGE_DAY, (hint.post_id, hint.ip_range_key, day))
+        case _:
+            return ()
 
 
 def fold(tables: Tables, facts: Iterable[Fact], rules: ViewRules) -> int:
-    """Count views in the order of the log; returns how many are of unknown versions, and count for nothing."""
+    """Count in the order of the log; returns how many are of unknown versions or posts, and count for nothing."""
     unknown = 0
-    spent = Counter((row.post_id, row.ip_range_key, row.bucket_day) for row in tables[rows.CREDITS].current)
+    spent = Counter[RangeDay]()
+    for row in tables[rows.CREDITS].current:
+        spent[row.post_id, row.ip_range_key, row.bucket_day] += row.weight
     ranges = Counter(row.post_version_id for row in tables[rows.RANGES].current)
     for fact in facts:
         if isinstance(view := fact.event, PostViewed):
@@ -74,6 +85,14 @@ def fold(tables: Tables, facts: Iterable[Fact], rules: ViewRules) -> int:
                 continue
             _corroborate(tables, fact, view, version, ranges, rules)
             _count(tables, fact, view, post, spent, rules)
+        elif isinstance(hint := fact.event, PostHinted):
+            post = tables[rows.POST_COUNTERS].edit(hint.post_id)
+            if post is None:
+                unknown += 1
+                continue
+            range_ = hint.ip_range_key
+            credit = rows.Credit(post.id, range_, _day(fact), range_, fact.at, HINT_WEIGHT)
+            post.hint_score += _earn(tables, credit, spent, rules)
     return unknown
 
 
@@ -96,17 +115,22 @@ def _corroborate(
 def _count(
     tables: Tables, fact: Fact, view: PostViewed, post: rows.PostCounters, spent: Counter[RangeDay], rules: ViewRules
 ) -> None:
-    day = _day(fact)
-    range_day = (post.id, view.ip_range_key, day)
-    has_credit = tables[rows.CREDITS].get((post.id, view.viewer_key, day)) is not None
-    earns = not has_credit and spent[range_day] < rules.credit_cap
-    if earns:
-        spent[range_day] += 1
-        tables[rows.CREDITS].put(rows.Credit(post.id, view.viewer_key, day, view.ip_range_key, fact.at))
+    credit = rows.Credit(post.id, view.viewer_key, _day(fact), view.ip_range_key, fact.at)
     post.view_count += 1
-    post.unique_view_score += earns
+    post.unique_view_score += _earn(tables, credit, spent, rules)
     post.last_viewed_at = max(post.last_viewed_at or fact.at, fact.at)
     post.updated_at = max(post.updated_at, fact.at)
+
+
+def _earn(tables: Tables, credit: rows.Credit, spent: Counter[RangeDay], rules: ViewRules) -> int:
+    """What a view or a hint counts: its weight, as far as its address range has not used up the day."""
+    range_day = (credit.post_id, credit.ip_range_key, credit.bucket_day)
+    has_credit = tables[rows.CREDITS].get((credit.post_id, credit.viewer_key, credit.bucket_day)) is not None
+    earned = 0 if has_credit else max(0, min(credit.weight, rules.credit_cap - spent[range_day]))
+    if earned:
+        spent[range_day] += earned
+        tables[rows.CREDITS].put(replace(credit, weight=earned))
+    return earned
 
 
 def _day(fact: Fact) -> date:

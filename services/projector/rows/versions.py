@@ -45,6 +45,7 @@ class Post:
     confirmed: bool
     view_count: int = 0
     unique_view_score: int = 0
+    hint_score: int = 0
 
 
 @row

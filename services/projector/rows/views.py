@@ -17,6 +17,7 @@ class PostCounters:
     id: UUID
     view_count: int
     unique_view_score: int
+    hint_score: int
     last_viewed_at: datetime | None
     updated_at: datetime
 
@@ -32,13 +33,14 @@ class ViewedVersion:
 
 @row
 class Credit:
-    """A view that counted."""
+    """A view that counted, or a hint; of a hint the viewer is its address range, and `weight` is what it counted."""
 
     post_id: UUID
     viewer_key: str
     bucket_day: date
     ip_range_key: str
     created_at: datetime
+    weight: int = 1
 
 
 @row
@@ -60,7 +62,7 @@ class ViewerRange:
 
 
 POST_COUNTERS: Final = Table(
-    "post", PostCounters, ("id",), ("view_count", "unique_view_score", "last_viewed_at", "updated_at")
+    "post", PostCounters, ("id",), ("view_count", "unique_view_score", "hint_score", "last_viewed_at", "updated_at")
 )
 VIEWED_VERSIONS: Final = Table("post_version", ViewedVersion, ("id",), ("corroborated_at",))
 CREDITS: Final = Table("post_view_credit", Credit, ("post_id", "viewer_key", "bucket_day"))

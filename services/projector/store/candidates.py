@@ -19,7 +19,7 @@ MAX_WORDS: Final = 10_000
 _DERIVE: Final = """
     INSERT INTO candidate AS c (post_id, analysis, post_version_id, score, word_ok, status, eligible_at, platform,
         confirmed)
-    SELECT p.id, kind, v.id, p.unique_view_score, b.word_count <= %(max_words)s, i.status,
+    SELECT p.id, kind, v.id, p.unique_view_score + p.hint_score, b.word_count <= %(max_words)s, i.status,
         CASE WHEN v.server_verified_at IS NULL AND v.corroborated_at IS NULL THEN NULL
              WHEN i.id IS NULL THEN v.first_seen_at
              WHEN i.status = 'FAILED' AND NOT EXISTS (SELECT FROM investigation_round
@@ -30,7 +30,7 @@ _DERIVE: Final = """
         UNION SELECT (SELECT post_id FROM post_version WHERE id = n.post_version_id) FROM investigation n
         WHERE n.id = ANY (%(investigations)s)) touched(id)
     CROSS JOIN unnest(%(analyses)s::text[]) kind
-    CROSS JOIN LATERAL (SELECT id, platform, unique_view_score FROM post WHERE id = touched.id OFFSET 0) p
+    CROSS JOIN LATERAL (SELECT id, platform, unique_view_score, hint_score FROM post WHERE id = touched.id OFFSET 0) p
     CROSS JOIN LATERAL (SELECT id, content_hash, first_seen_at, server_verified_at, corroborated_at
         FROM post_version WHERE post_id = p.id
         ORDER BY server_verified_at IS NULL, last_seen_at DESC, id DESC LIMIT 1) v

@@ -15,7 +15,7 @@ from uuid import UUID
 import psycopg
 import structlog
 
-from contracts.v1 import EntityErasureOrdered, ErasureOrdered, PostViewed
+from contracts.v1 import EntityErasureOrdered, ErasureOrdered, PostHinted, PostViewed
 from services.projector.erasure import tables as erasure
 from services.projector.facts.fact import Fact
 from services.projector.facts.faults import is_fault_of_fact
@@ -106,10 +106,11 @@ class Store:
         return await lookups.skipped(await self.connection(), stream)
 
     async def find_stream_to_wait_for(self, batch: Batch) -> str | None:
-        """The stream that has to catch up first, because the batch speaks of versions that it has not brought yet."""
+        """The stream that has to catch up first, because the batch speaks of what it has not brought yet."""
         other = self._projections[batch.stream].after
         versions = {fact.event.version_id for fact in batch.facts if isinstance(fact.event, PostViewed)}
-        return None if other is None or await self._knows(versions) else other
+        hinted = {fact.event.post_id for fact in batch.facts if isinstance(fact.event, PostHinted)}
+        return None if other is None or await self._knows(versions, hinted) else other
 
     async def apply(self, batch: Batch) -> Applied:
         """Apply messages of one stream that follow each other; those already applied are skipped.
@@ -133,11 +134,15 @@ class Store:
                 raise
         return await self._apply_without_fault(prepared.batch)
 
-    async def _knows(self, versions: set[UUID]) -> bool:
+    async def _knows(self, versions: set[UUID], posts: set[UUID]) -> bool:
         db = await self.connection()
-        found = await db.execute("SELECT count(*) FROM post_version WHERE id = ANY (%s)", (list(versions),))
+        found = await db.execute(
+            """SELECT (SELECT count(*) FROM post_version WHERE id = ANY (%s))
+                + (SELECT count(*) FROM post WHERE id = ANY (%s))""",
+            (list(versions), list(posts)),
+        )
         row = await found.fetchone()
-        return row is not None and row[0] == len(versions)
+        return row is not None and row[0] == len(versions) + len(posts)
 
     async def _apply_without_fault(self, batch: Batch) -> Applied:
         """Find the fact that fails by bisection, and leave it out."""

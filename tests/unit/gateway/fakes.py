@@ -98,6 +98,7 @@ class Tables:
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
     published: dict[UUID, PublicResult] = field(default_factory=dict)
     erased: set[UUID] = field(default_factory=set)
+    posts: set[UUID] = field(default_factory=set)
     asked: int = 0
     error: Exception | None = None
 
@@ -125,6 +126,10 @@ class Tables:
     async def document(self, investigation_id: UUID) -> PublicResult | None:
         self._asked()
         return self.published.get(investigation_id)
+
+    async def knows_post(self, post_id: UUID) -> bool:
+        self._asked()
+        return post_id in self.posts
 
     async def erased_posts(self) -> frozenset[UUID]:
         if self.error is not None:

@@ -131,6 +131,7 @@ class Batch(Strict):
 
 ANSWERS: Final[dict[str, TypeAdapter[Any]]] = {
     "post.registerObservedVersion": TypeAdapter(Registered),
+    "post.hint": TypeAdapter(None),
     "post.recordViewAndGetStatus": TypeAdapter(NotInvestigated | Viewed),
     "post.getInvestigation": TypeAdapter(NotInvestigated | Investigating | Finished | Failed),
     "post.investigateNow": TypeAdapter(Queued | Complete),

@@ -9,7 +9,7 @@ from tests.unit.gateway.fakes import VERSION, Bench
 
 ALLOW = "access-control-allow-origin"
 VIEW = "post.recordViewAndGetStatus"
-MUTATIONS = ("post.registerObservedVersion", VIEW, "post.investigateNow")
+MUTATIONS = ("post.registerObservedVersion", VIEW, "post.investigateNow", "post.hint")
 EXTENSIONS = (
     "chrome-extension://abcdefghijklmnopabcdefghijklmnop",
     "moz-extension://01a2055e-ec69-71f8-b2b3-0b924fc2b061",

@@ -39,6 +39,7 @@ from contracts.v1 import (
     InvestigationRetryScheduled,
     InvestigationStarted,
     ObservationReceived,
+    PostHinted,
     PostViewed,
     VersionRegistered,
     VersionSeen,
@@ -522,6 +523,10 @@ class Page:
             reporter_key=digest(reporter) if reporter else None,
         )
 
+    def hinted(self, network: str = "n", nth: int = 0) -> PostHinted:
+        hint = uid(f"hint {self.post_id}{network}{nth}")
+        return PostHinted(hint_id=hint, post_id=self.post_id, ip_range_key=digest(network))
+
 
 def _looked_up(number: int, status: SourceStatus) -> CheckedSource:
     url = f"https://source.example/{number}"
@@ -559,6 +564,8 @@ def mixed(posts: int, seed: int = 0, *, words: int = 60) -> tuple[Tape, Tape]:
             who = f"v{draw.randrange(8)}"
             reporter = who if draw.random() < 0.5 else None
             views.add(page.viewed(who, network=f"n{draw.randrange(2)}", reporter=reporter, nth=nth))
+            if nth % 2:
+                views.add(page.hinted(f"n{number % 2}", nth))
             views.now += timedelta(hours=draw.randrange(9))
     return errata, views
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import pairwise
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.v1 import PostViewed
+from contracts.v1 import PostHinted, PostViewed
 from services.projector.facts.fact import Fact
-from services.projector.projections.views import ViewRules, fold
+from services.projector.projections.views import HINT_WEIGHT, ViewRules, fold
 from services.projector.rows.table import Tables
 from services.projector.rows.views import (
     CREDITS,
@@ -42,11 +43,16 @@ def view(viewer: str, network: str = "n", hours: int = 0, post: str = "p", repor
     return Fact(1, uid("event"), START + timedelta(hours=hours), uid("correlation"), event)
 
 
+def hint(network: str = "n", hours: int = 0, post: str = "p") -> Fact:
+    event = PostHinted(hint_id=uid("hint"), post_id=uid(post), ip_range_key=digest(network))
+    return Fact(1, uid("event"), START + timedelta(hours=hours), uid("correlation"), event)
+
+
 def counted(views: Sequence[Fact], rules: ViewRules, cuts: Sequence[int] = ()) -> Tables:
     """The rows after these views, which came in batches cut there."""
     tables = Tables(
         {
-            POST_COUNTERS: [PostCounters(uid(post), 0, 0, None, START) for post in POSTS],
+            POST_COUNTERS: [PostCounters(uid(post), 0, 0, 0, None, START) for post in POSTS],
             VIEWED_VERSIONS: [ViewedVersion(uid(f"version of {post}"), uid(post), None) for post in POSTS],
         }
     )
@@ -85,17 +91,43 @@ def test_who_was_refused_may_earn_it_elsewhere() -> None:
     ]
 
 
+def scores(facts: Sequence[Fact], cap: int = 10) -> tuple[int, int, int]:
+    """What a post's views and hints count, and how often it was viewed."""
+    post = next(row for row in counted(facts, ViewRules(cap))[POST_COUNTERS].current if row.id == uid("p"))
+    return post.unique_view_score, post.hint_score, post.view_count
+
+
+def test_a_hint_stands_for_eight_views_within_the_limits_of_views() -> None:
+    assert scores([hint()]) == (0, 8, 0), "a hint is no view"
+    assert scores([hint(), hint(), hint(hours=1)]) == (0, 8, 0), "one a day for each address range"
+    assert scores([hint(), hint(hours=15), hint("other")]) == (0, 24, 0)
+    readers = [view(f"v{number}") for number in range(10)]
+    assert scores([hint(), *readers]) == (2, 8, 10), "with views of its range it has no more than they alone"
+    assert scores([*readers[:5], hint()]) == (5, 5, 5)
+    assert scores([*readers, hint()]) == (10, 0, 10)
+    assert scores([hint()], 3) == (0, 3, 0)
+    assert scores([hint()], 0) == (0, 0, 0)
+
+
 views = st.builds(view, st.sampled_from("abcd"), st.sampled_from("mn"), st.integers(0, 30), st.sampled_from("pq"))
 
 
-@given(st.lists(views, max_size=30), st.integers(0, 4), st.lists(st.integers(0, 30), max_size=4))
+hints = st.builds(hint, st.sampled_from("mn"), st.integers(0, 30), st.sampled_from("pq"))
+
+
+@given(st.lists(views | hints, max_size=30), st.integers(0, 12), st.lists(st.integers(0, 30), max_size=4))
 def test_batches_do_not_matter(given_views: list[Fact], cap: int, cuts: list[int]) -> None:
     inside = [cut for cut in cuts if cut <= len(given_views)]
     earned = credited(given_views, cap)
     assert credited(given_views, cap, inside) == earned
     assert len({(row.post_id, row.viewer_key, row.bucket_day) for row in earned}) == len(earned)
-    spent = Counter((row.post_id, row.ip_range_key, row.bucket_day) for row in earned)
+    spent = Counter[tuple[UUID, str, date]]()
+    for row in earned:
+        assert 1 <= row.weight <= (HINT_WEIGHT if row.viewer_key == row.ip_range_key else 1)
+        spent[row.post_id, row.ip_range_key, row.bucket_day] += row.weight
     assert all(number <= cap for number in spent.values())
+    posts = counted(given_views, ViewRules(cap), inside)[POST_COUNTERS].current
+    assert sum(post.unique_view_score + post.hint_score for post in posts) == spent.total()
 
 
 def vouched(views: Sequence[Fact], needed: int = 3, cuts: Sequence[int] = ()) -> list[datetime | None]:
@@ -130,6 +162,6 @@ def test_every_view_is_counted(given_views: list[Fact]) -> None:
 
 
 def test_a_view_of_an_unknown_version_counts_for_nothing() -> None:
-    tables = Tables({POST_COUNTERS: [PostCounters(uid("p"), 0, 0, None, START)]})
-    assert fold(tables, [view("a")], ViewRules()) == 1
+    tables = Tables({POST_COUNTERS: [PostCounters(uid("p"), 0, 0, 0, None, START)]})
+    assert fold(tables, [view("a"), hint(post="q")], ViewRules()) == 2
     assert not any(tables[table].written for table in VIEW_TABLES)
