@@ -139,6 +139,15 @@ def axe_source() -> str:
     return path.read_text()
 
 
+async def violations(page: Page) -> list[dict[str, Any]]:
+    """The rules that the page breaks, with the elements that do; of the others nothing is asked nor carried over."""
+    await page.evaluate(f"() => {{ {axe_source()} }}")
+    found: list[dict[str, Any]] = await page.evaluate(
+        "async () => (await axe.run({resultTypes: ['violations']})).violations"
+    )
+    return found
+
+
 async def paper(chromium: Browser, theme: Theme, size: str, said: list[str], *, scripts: bool) -> Page:
     """A page that notes whatever the browser complains of."""
     width, height = SIZES[size]
@@ -176,11 +185,9 @@ async def test_everybody_can_use_every_page(chromium: Browser, site: str) -> Non
         page = await paper(chromium, theme, size, said, scripts=True)  # type: ignore[arg-type]  # texts of the loop are Literals there
         for name, path in PAGES.items():
             await page.goto(site + path)
-            await page.evaluate(axe_source())
-            found: dict[str, Any] = await page.evaluate("axe.run()")
             broken = [
                 (name, theme, rule["id"], [node["html"][:200] for node in rule["nodes"]])
-                for rule in found["violations"]
+                for rule in await violations(page)
             ]
             assert broken == []
         await page.context.close()
@@ -190,9 +197,7 @@ async def test_everybody_can_use_every_page(chromium: Browser, site: str) -> Non
 async def test_axe_would_have_told(chromium: Browser) -> None:
     page = await chromium.new_page()
     await page.set_content("<html><body><img src='x'><p style='color:#eee;background:#fff'>pale</p></body></html>")
-    await page.evaluate(axe_source())
-    found: dict[str, Any] = await page.evaluate("axe.run()")
-    assert {"image-alt", "color-contrast"} <= {rule["id"] for rule in found["violations"]}
+    assert {"image-alt", "color-contrast"} <= {rule["id"] for rule in await violations(page)}
 
 
 async def test_a_finding_and_its_place_lead_to_each_other(chromium: Browser, site: str) -> None:
@@ -267,9 +272,7 @@ async def test_everybody_can_use_the_desk(chromium: Browser, desk: DeskServer) -
         for path in (*DESK, f"/jobs/{desk.job}", "/login"):
             await page.goto(f"{desk.url}/desk{path}")
             await page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-            await page.evaluate(axe_source())
-            found: dict[str, Any] = await page.evaluate("axe.run()")
-            broken = [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found["violations"]]
+            broken = [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in await violations(page)]
             assert (path, broken) == (path, [])
         await page.context.close()
     assert [line for line in said if "404" not in line] == []
