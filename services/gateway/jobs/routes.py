@@ -9,9 +9,11 @@ from typing import Final
 
 import structlog
 from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from contracts.jobs.answers import Estimate, Health, JobAccepted, JobFinished, JobRepeated, JobView
 from contracts.jobs.credit import Credit
@@ -141,14 +143,7 @@ class JobsApi:
         )
         accounts = AccountRoutes(reception, intake, ledger, world.stages, world.keys, limits.estimates, limits.reads)
         rights = RightsRoutes(reception, world.log, world.words, clock, limits.rights, limits.reads, address)
-        self._app = FastAPI(
-            title="OpenErrata",
-            version=VERSIONS[0],
-            openapi_url=None,
-            docs_url=None,
-            redoc_url=None,
-            redirect_slashes=False,
-        )
+        self._described: list[tuple[Route, Schema]] = []
         self._add_jobs(self._jobs)
         self._add_accounts(accounts)
         self._add_rights(rights)
@@ -158,16 +153,32 @@ class JobsApi:
             )
             for method, path, handler, description in list_catalogue_routes(routes):
                 self._add(method, path, handler, description)
-        for error in (Problem, Unavailable, HTTPException, BodyTooLarge, TimeoutError, ClientDisconnected, Exception):
-            self._app.add_exception_handler(error, reception.fail)
+        errors = (Problem, Unavailable, HTTPException, BodyTooLarge, TimeoutError, ClientDisconnected, Exception)
+        self._paths: dict[object, str] = {route.endpoint: route.path for route, _ in self._described}
+        self._app = Starlette(
+            routes=[route for route, _ in self._described], exception_handlers=dict.fromkeys(errors, reception.fail)
+        )
+        self._app.router.redirect_slashes = False
 
     async def stop(self) -> None:
         """End what has no end of its own, before the server waits for requests under way."""
         await self._jobs.stop()
 
     def openapi(self) -> Schema:
-        """The routes as an OpenAPI document."""
-        return self._app.openapi()
+        """The routes as an OpenAPI document.
+
+        Only FastAPI's description is taken; its routes take a tenth of a second to make, and each request's time.
+        """
+        app = FastAPI(title="OpenErrata", version=VERSIONS[0])
+        for route, description in self._described:
+            app.add_api_route(
+                route.path,
+                route.endpoint,
+                methods=list((route.methods or set()) - {"HEAD"}),
+                tags=["jobs"],
+                **description,
+            )
+        return app.openapi()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -191,11 +202,11 @@ class JobsApi:
         except Exception as error:  # was answered by `fail`
             log.error("internal error", correlation=str(exchange.correlation), at=locate(error))
         finally:
-            route = getattr(scope.get("route"), "path", "unknown")
+            route = self._paths.get(scope.get("endpoint"), "unknown")
             self._metrics.request(route, status, perf_counter() - began)
 
     def _add(self, method: str, path: str, handler: Handler, description: Schema) -> None:
-        self._app.add_api_route(path, handler, methods=[method], tags=["jobs"], **description)
+        self._described.append((Route(path, handler, methods=[method]), description))
 
     def _add_jobs(self, routes: JobRoutes) -> None:
         job = "/v1/jobs/{job_id}"

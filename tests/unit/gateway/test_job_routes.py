@@ -351,6 +351,11 @@ async def test_the_type_of_an_error_leads_to_a_page_that_explains_it(code: Probl
     assert response.headers["content-security-policy"]
 
 
+async def test_a_route_has_one_path() -> None:
+    assert (await opened().http.get("/v1/health")).status_code == 200
+    assert (await opened().http.get("/v1/health/")).status_code == 404
+
+
 @pytest.mark.parametrize("slug", ["nothing", "NOT_FOUND", "%00"])
 async def test_other_problems_have_no_page(slug: str) -> None:
     assert (await opened().http.get(f"/problems/{slug}")).status_code == 404
