@@ -13,6 +13,7 @@ from contracts.topology import JOBS
 from kit import topology
 from kit.bus import connect
 from kit.pages import read_page
+from kit.publisher import Outgoing
 from kit.servers_in_use import Servers
 from tests.bench import load, raw_intake
 from tests.bench.audit_client import add_accounts, job_api_on, prepare, requests
@@ -38,8 +39,8 @@ def measure(found: Servers, folder: Path, report: Report) -> None:
         address = gateway.hear()
         sender = processes.enter_context(Child(load.main))
         sender.ask(Plan(address, [next(wires)], 60, 1))
-        bodies = asyncio.run(_read_batch(found.nats_url))
-        limit = processes.enter_context(Child(raw_intake.main, found.nats_url, bodies))
+        batch = asyncio.run(_read_batch(found.nats_url))
+        limit = processes.enter_context(Child(raw_intake.main, found.nats_url, batch))
         field = Field(gateway, address, limit, limit.hear(), sender, report, next(wires), CONNECTIONS)
         field.warm_up(list(islice(wires, PER_ROUND)), again=False)
         field.compare(
@@ -55,9 +56,10 @@ async def _prepare(found: Servers) -> Sequence[str]:
     return keys
 
 
-async def _read_batch(nats_url: str) -> Sequence[bytes]:
-    """The bodies of the only batch in the log."""
+async def _read_batch(nats_url: str) -> Sequence[Outgoing]:
+    """The only batch in the log."""
     async with connect(nats_url, name="bench") as bus:
         page = await read_page(bus, JOBS.name, (">",), after=0, limit=BATCH + 1)
-    assert len(page.messages) == BATCH, "a request is a key, credit and a job"
-    return [each.data for each in page.messages]
+        assert len(page.messages) == BATCH, "a request is a key, credit and a job"
+        stored = [await bus.jetstream.get_msg(JOBS.name, each.sequence) for each in page.messages]
+    return [Outgoing(each.subject or "", each.data or b"", each.headers or {}) for each in stored]

@@ -1,6 +1,7 @@
-"""The raw limit of intake: the least that reads a body, stores three messages in an atomic batch and answers.
+"""The raw limit of intake: the least that reads a body, stores the same three messages in an atomic batch and answers.
 
-No account, no credit, no look-up, no words in the blob store. Same server, same broker, same sharing of batches.
+Same bodies and headers, same server, same broker, same sharing of batches. No account, no credit, no look-up, and
+nothing in the blob store, where intake stores the words before it answers.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ STREAM: Final = Stream("SCRATCH_INTAKE", ("scratch-intake.>",), atomic=True)
 
 
 class RawIntake:
-    """An ASGI application of one endpoint. `bodies` are those of the messages of one batch."""
+    """An ASGI application of one endpoint. `batch` is one that intake stored."""
 
-    def __init__(self, bus: Bus, bodies: Sequence[bytes]) -> None:
+    def __init__(self, bus: Bus, batch: Sequence[Outgoing]) -> None:
         self._batches = Batches(bus)
-        self._bodies = bodies
+        self._batch = batch
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -41,30 +42,32 @@ class RawIntake:
                 break
         length = len(orjson.loads(body)["input_text"])
         name = str(uuid4())
-        receipts = await self._batches.store([_write(name, number, each) for number, each in enumerate(self._bodies)])
+        receipts = await self._batches.store([_copy(name, each) for each in self._batch])
         answer = orjson.dumps({"id": name, "length": length, "sequence": receipts[-1].sequence})
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(answer)).encode())]
         await send({"type": "http.response.start", "status": 202, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
 
 
-def _write(name: str, number: int, body: bytes) -> Outgoing:
-    headers = {
+def _copy(name: str, stored: Outgoing) -> Outgoing:
+    """The same message on a subject where nothing is stored yet."""
+    headers = {header: value for header, value in stored.headers.items() if not header.startswith("Nats-Batch-")}
+    headers |= {
         "Nats-Msg-Id": str(uuid4()),
         "Nats-Expected-Stream": STREAM.name,
         "Nats-Expected-Last-Subject-Sequence": "0",
     }
-    return Outgoing(f"scratch-intake.{number}.{name}", body, headers)
+    return Outgoing(f"scratch-intake.{stored.subject.rpartition('.')[0]}.{name}", stored.data, headers)
 
 
-def main(pipe: Connection, nats_url: str, bodies: Sequence[bytes]) -> None:
+def main(pipe: Connection, nats_url: str, batch: Sequence[Outgoing]) -> None:
     """Serve until the parent goes; says its address first."""
-    run(_serve(pipe, nats_url, bodies))
+    run(_serve(pipe, nats_url, batch))
 
 
-async def _serve(pipe: Connection, nats_url: str, bodies: Sequence[bytes]) -> None:
+async def _serve(pipe: Connection, nats_url: str, batch: Sequence[Outgoing]) -> None:
     async with connect(nats_url, name="raw limit") as bus:
-        server = HttpServer(RawIntake(bus, bodies), bind("127.0.0.1", 0))
+        server = HttpServer(RawIntake(bus, batch), bind("127.0.0.1", 0))
         await server.start()
         pipe.send(server.address)
         await obey(pipe, lambda question: None)
