@@ -28,6 +28,7 @@ from kit.blob_check import StoreCheck
 from kit.blob_settings import BlobMissing, BlobSettings
 from kit.cache import Cache
 from kit.s3_client import S3Client, explain
+from kit.s3_puts import SmallPuts
 from kit.settings import SettingsError
 
 TEXT = "text/plain; charset=utf-8"
@@ -72,14 +73,8 @@ class Blobs:
         self._connections = urllib3.PoolManager(
             maxsize=THREADS, timeout=urllib3.Timeout(connect=CONNECT_TIMEOUT_S, read=SILENCE_S), retries=False
         )
-        self._client = S3Client(
-            settings.endpoint,
-            access_key=settings.access_key,
-            secret_key=settings.secret_key,
-            secure=settings.secure,
-            region=settings.region,
-            http_client=self._connections,
-        )
+        self._client = S3Client.open(settings, self._connections)
+        self._puts = SmallPuts(settings, connect_s=CONNECT_TIMEOUT_S, whole_s=SILENCE_S)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="blobs")
         self._cache: Cache[str, bytes] = Cache(capacity=CACHE_BYTES, weigh=len)
         self._check = StoreCheck(
@@ -128,7 +123,7 @@ class Blobs:
         digest = hashlib.sha256(data).hexdigest()
         name = f"{under}/{digest}"
         if self._cache.get(digest) is None or not await self._run(self._exists, name):
-            await self._run(self._put, name, data, media_type)
+            await self._store(name, data, media_type)
             self._cache_if_small(digest, data)
         return BlobRef(sha256=digest, size_bytes=len(data), media_type=media_type)
 
@@ -148,7 +143,7 @@ class Blobs:
 
     async def put_named(self, name: str, data: bytes, media_type: str) -> None:
         """Store bytes under a name of the caller's, in the place of what is there."""
-        await self._run(self._put, name, data, media_type)
+        await self._store(name, data, media_type)
 
     async def get_named(self, name: str) -> bytes | None:
         """The bytes under a name of the caller's; None: there are none."""
@@ -220,6 +215,11 @@ class Blobs:
         self._check.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
+    async def _store(self, name: str, data: bytes, media_type: str) -> None:
+        if not await self._puts.put(name, data, media_type):  # the other client corrects the clock, and says why not
+            self._connections.clear()
+            await self._run(self._put, name, data, media_type)
+
     def _has_bucket(self) -> str | None:
         return None if self._client.bucket_exists(self._bucket) else f"there is no bucket {self._bucket!r}"
 
@@ -288,6 +288,7 @@ class Blobs:
                         continue
                 else:
                     self._connections.clear()  # the others are probably dead too
+                    self._puts.drop_connections()
                     if not fresh:
                         fresh = True
                         continue

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, Self
 
 from minio import Minio
 from minio.error import S3Error
 from minio.time import to_amz_date, utcnow
+from urllib3 import PoolManager
 from urllib3.exceptions import MaxRetryError
+
+from kit.blob_settings import BlobSettings
 
 MAX_CLOCK_SKEW = timedelta(minutes=5)
 
@@ -21,6 +24,18 @@ class S3Client(Minio):
     """
 
     ahead = timedelta()
+
+    @classmethod
+    def open(cls, settings: BlobSettings, connections: PoolManager) -> Self:
+        """A client that uses these connections."""
+        return cls(
+            settings.endpoint,
+            access_key=settings.access_key,
+            secret_key=settings.secret_key,
+            secure=settings.secure,
+            region=settings.region,
+            http_client=connections,
+        )
 
     # Private, but the one place that dates a request; hence its arguments have no types of ours.
     def _build_headers(self, *args: Any, **kwargs: Any) -> tuple[Any, datetime]:
