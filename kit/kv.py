@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import nats.errors
 import nats.js.errors
+import orjson
 from nats.js.kv import KeyValue
 
 from contracts import topology
-from kit.bus import Bus
+from kit.bus import API_TIMEOUT_S, Bus
+from kit.inbox import NoReply
 from kit.publisher import WRONG_LAST_SEQUENCE, BusError
+
+NO_MESSAGE_FOUND: Final = 10037
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +33,10 @@ class Entry:
 class Bucket:
     """One key-value bucket. Every method raises BusError when the broker does not answer as it should."""
 
-    def __init__(self, bus: Bus, store: KeyValue) -> None:
+    def __init__(self, bus: Bus, name: str, store: KeyValue) -> None:
         self._calls = partial(_translate_errors, bus)
+        self._bus = bus
+        self._name = name
         self._store = store
 
     @classmethod
@@ -38,16 +46,22 @@ class Bucket:
         if store is None:
             async with _translate_errors(bus):
                 store = bus.key_values[bucket.name] = await bus.jetstream.key_value(bucket.name)
-        return cls(bus, store)
+        return cls(bus, bucket.name, store)
 
     async def get(self, key: str) -> bytes | None:
-        """The value, or None."""
+        """The value, or None.
+
+        The library asks the same, with a future, a timer and random bytes of its own for each question.
+        """
+        question = orjson.dumps({"last_by_subj": f"$KV.{self._name}.{key}"})
         async with self._calls():
+            address, reply = self._bus.inbox.expect(API_TIMEOUT_S)
             try:
-                entry = await self._store.get(key)
-            except nats.js.errors.KeyNotFoundError:
-                return None
-            return entry.value or None
+                await self._bus.client.publish(f"$JS.API.STREAM.MSG.GET.KV_{self._name}", question, reply=address)
+                found = await reply
+            finally:
+                self._bus.inbox.discard(address)
+        return _read_value(found.data)
 
     async def put(self, key: str, value: bytes) -> None:
         """Set a value unconditionally."""
@@ -98,10 +112,21 @@ class Bucket:
             await self._store.purge(key)
 
 
+def _read_value(answer: bytes) -> bytes | None:
+    """The value in the broker's answer; None: there is none, or it was removed, which leaves an empty one."""
+    found = orjson.loads(answer) if answer else {"error": {"description": "nobody answers for the bucket"}}
+    error = found.get("error")
+    if error is None:
+        return b64decode(found["message"].get("data", "")) or None
+    if error.get("err_code") == NO_MESSAGE_FOUND:
+        return None
+    raise BusError(f"key-value bucket: {error.get('description', 'refused')}")
+
+
 @asynccontextmanager
 async def _translate_errors(bus: Bus) -> AsyncIterator[None]:
     try:
         async with bus.link.require_answers():
             yield
-    except (nats.errors.Error, TimeoutError) as error:
+    except (nats.errors.Error, NoReply, TimeoutError) as error:
         raise BusError(f"key-value bucket: {error or type(error).__name__}") from error
