@@ -11,6 +11,8 @@ LONGEST_WAIT_S: Final = 60
 
 def read_wait_s(prefer: str) -> int | None:
     """How long the client would like to wait, at most a minute; None if it does not want to wait."""
+    if not prefer:
+        return None
     try:
         preferences = http_sf.parse(prefer.lower().encode("latin-1", "replace"), tltype="dictionary")
     except http_sf.StructuredFieldError:

@@ -8,8 +8,9 @@ Source: draft-ietf-httpapi-ratelimit-headers, structured fields of RFC 9651.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
-from typing import Self
+from typing import Final, Self
 
 import http_sf
 from http_sf.types import ItemType
@@ -18,6 +19,8 @@ from kit.clock import Clock
 from services.gateway.http import HeaderList
 from services.gateway.jobs.problems import Problem
 from services.gateway.rate_limit import TokenBuckets
+
+WRITTEN: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,8 @@ class RatePolicy:
 
     def headers(self, left: int, whole_in_s: float) -> HeaderList:
         """The headers of an answer under this policy."""
-        policy: ItemType = (self.name, {"q": self.quota, "w": self.window_s})
-        state: ItemType = (self.name, {"r": left, "t": ceil(whole_in_s)})
-        return (b"ratelimit-policy", http_sf.ser([policy]).encode()), (b"ratelimit", http_sf.ser([state]).encode())
+        policy = _write(self.name, q=self.quota, w=self.window_s)
+        return (b"ratelimit-policy", policy), (b"ratelimit", _write(self.name, r=left, t=ceil(whole_in_s)))
 
 
 class RateLimit:
@@ -56,3 +58,10 @@ class RateLimit:
         if not taken:
             raise Problem("RATE_LIMITED", retry_after_s=allowance.next_in_s, headers=headers)
         return headers
+
+
+@lru_cache(WRITTEN)
+def _write(name: str, **numbers: int) -> bytes:
+    """A list of one item; most answers repeat an earlier one."""
+    item: ItemType = (name, {**numbers})
+    return http_sf.ser([item]).encode()
