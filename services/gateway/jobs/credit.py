@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
@@ -24,6 +24,8 @@ from services.gateway.jobs.ports import JobLog
 ACCOUNTS: Final = 1_000
 RATE_TTL_S: Final = 300.0
 RATE_WINDOW: Final = timedelta(hours=6)
+LATE_RESERVATIONS: Final = timedelta(hours=1)
+"""How long a gateway whose clock is slow, or whose request is, may still reserve in the month before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +58,21 @@ class Ledger:
         self._clock = clock
         self._longest = timedelta(seconds=job_s)
         self._usage: Cache[UUID, _Usage] = Cache(clock, capacity=ACCOUNTS)
+        self._closed: Cache[str, bool] = Cache(clock, capacity=ACCOUNTS)
         self._rate: Cache[str, HitRate] = Cache(clock, capacity=1, ttl_s=RATE_TTL_S)
 
     async def read(self, account: Account, now: datetime) -> Balance:
         """The account's month. A job whose end can be seen counts as settled, which it is a moment later."""
-        balance = await self.complete(account, now, await self._log.latest(*balance_subjects(account, now)))
+        balance = await self.complete(account, now, await self._log.latest(*self.subjects(account, now)))
         return replace(balance, period=await self._close_ended(balance.period))
 
+    def subjects(self, account: Account, now: datetime) -> Sequence[str]:
+        """The subjects of an account's month and of the one before, unless its jobs are known to be over."""
+        current, before = (_subject(account.account_id, month) for month in (credit_month(now), _previous_month(now)))
+        return (current,) if self._closed.get(before) else (current, before)
+
     async def complete(self, account: Account, now: datetime, found: Iterable[StoredFact]) -> Balance:
-        """The account's month from the newest facts on `balance_subjects`, others among them."""
+        """The account's month from the newest facts on `subjects`, others among them."""
         month, before = credit_month(now), _previous_month(now)
         period, earlier = Period(account.account_id, month), 0
         for fact in found:
@@ -72,6 +80,8 @@ class Ledger:
                 period = Period(account.account_id, month, fact.event, fact.sequence)
             elif isinstance(fact.event, CreditPosted) and fact.event.month == before:
                 earlier = len(fact.event.open)
+        if not earlier and credit_month(now - LATE_RESERVATIONS) == month:
+            self._closed.put(_subject(account.account_id, before), True)
         return Balance(period, earlier + await self._count_open_extractions(period, now))
 
     async def describe(self, account: Account, least: int) -> Credit:
@@ -122,7 +132,7 @@ class Ledger:
         if not period.extractions_on(_day(now - self._longest)):
             return 0
         after = await self._log.find_sequence(now - self._longest)
-        posted = [fact.event for fact in await self._log.read(_subject(period), after=after)]
+        posted = [fact.event for fact in await self._log.read(_subject(period.account_id, period.month), after=after)]
         jobs = {each.job_id for each in posted if isinstance(each, CreditPosted) and each.entry == "EXTRACTION"}
         ended = await self._log.latest(*(f"{JobEnded.SUBJECT}.{job}" for job in jobs))
         return len(jobs) - len(ended)
@@ -134,7 +144,7 @@ class Ledger:
         if usage is None:
             usage = _Usage()
             self._usage.put(key, usage)
-        for fact in await self._log.read(_subject(period), after=usage.after):
+        for fact in await self._log.read(_subject(period.account_id, period.month), after=usage.after):
             if isinstance(fact.event, CreditPosted) and fact.sequence > usage.after:
                 usage.after = fact.sequence
                 if fact.event.entry in ("RESERVED", "EXTRACTION") and fact.event.job_id is not None:
@@ -148,15 +158,8 @@ class Ledger:
         return usage
 
 
-def balance_subjects(account: Account, now: datetime) -> tuple[str, str]:
-    """The subjects of an account's month and of the one before, whose jobs may still be open."""
-    months = (credit_month(now), _previous_month(now))
-    first, second = (f"{CreditPosted.SUBJECT}.{period_id(account.account_id, month)}" for month in months)
-    return first, second
-
-
-def _subject(period: Period) -> str:
-    return f"{CreditPosted.SUBJECT}.{period_id(period.account_id, period.month)}"
+def _subject(account_id: UUID, month: str) -> str:
+    return f"{CreditPosted.SUBJECT}.{period_id(account_id, month)}"
 
 
 def _previous_month(now: datetime) -> str:

@@ -30,7 +30,7 @@ from lifecycle.audits.charges import compute_most
 from lifecycle.audits.credits import Refused
 from lifecycle.audits.intake import KEY_LIFETIME, NewJob, NewRequest, OtherBody, Repetition, book, look_up_key
 from services.gateway.domain import Principal
-from services.gateway.jobs.credit import Balance, Ledger, balance_subjects
+from services.gateway.jobs.credit import Balance, Ledger
 from services.gateway.jobs.expectation import Expectation, Forecast, expect
 from services.gateway.jobs.logged import LIFETIME
 from services.gateway.jobs.memory import Memory
@@ -167,7 +167,7 @@ class Intake:
     async def _look(self, order: Order, now: datetime, *, current: bool) -> tuple[StoredFact | None, Balance]:
         """What the key is bound to, and the account's balance."""
         account = order.principal.account
-        subjects: tuple[str, ...] = balance_subjects(account, now)
+        subjects = self._ledger.subjects(account, now)
         if order.key is not None:
             key_id = idempotency_id(account.account_id, order.key)
             subjects = (*subjects, f"{JobIdempotencyKeyBound.SUBJECT}.{key_id}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +16,9 @@ from contracts.jobs.ids import format_job_id, parse_job_id
 from contracts.jobs.problems import CreditLimitReached
 from contracts.jobs.words import RequestWords
 from contracts.v1 import CreditPosted, Event, JobEnded, JobIdempotencyKeyBound, JobRequested
-from lifecycle.audits.credits import reserve
+from contracts.v1.ids import period_id
+from kit.history import StoredFact
+from lifecycle.audits.credits import Period, close_reservation, reserve
 from services.gateway.domain import Account
 from tests.support.job_api import (
     ALICE,
@@ -327,6 +330,39 @@ async def test_open_jobs_of_the_month_before_count_too() -> None:
     assert period_of(bench).last is None
     assert (await analyze(bench)).status_code == 202
     problem(await analyze(bench), "TOO_MANY_OPEN_JOBS")
+
+
+async def test_the_month_before_is_asked_for_until_nothing_can_be_reserved_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A gateway whose clock is slow may still reserve in it for a while."""
+    bench, asked = opened(), list[str]()
+    look = bench.jobs.latest
+
+    async def latest(*subjects: str, current: bool = False) -> Sequence[StoredFact]:
+        asked.extend(subject for subject in subjects if subject.startswith(CreditPosted.SUBJECT))
+        return await look(*subjects, current=current)
+
+    async def count_months() -> int:
+        asked.clear()
+        close(bench, await start(bench))
+        return len(asked)
+
+    monkeypatch.setattr(bench.jobs, "latest", latest)
+    bench.clock.jump((datetime(2026, 3, 31, 23, 59, tzinfo=UTC) - NOW).total_seconds())
+    open_job = await start(bench)
+    bench.clock.jump(600)
+    assert [await count_months(), await count_months()] == [2, 2], "it is too early to know"
+    bench.clock.jump(3_600)
+    assert [await count_months(), await count_months()] == [2, 2], "a job of it is open"
+    period = period_id(ALICE.account_id, "2026-03")
+    last = bench.jobs.last(f"{CreditPosted.SUBJECT}.{period}")
+    event = bench.jobs.facts[last - 1].event
+    assert isinstance(event, CreditPosted)
+    settled = close_reservation(Period(ALICE.account_id, "2026-03", event, last), open_job, 0)
+    assert settled is not None
+    bench.jobs.add(settled)
+    assert [await count_months(), await count_months()] == [2, 1]
 
 
 @pytest.mark.requirement("FH-154")
