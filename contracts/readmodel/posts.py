@@ -68,8 +68,8 @@ post_view_credit: Final = Table(
     text("viewer_key"),
     Column("bucket_day", Date, nullable=False),
     text("ip_range_key"),
-    timestamp("created_at"),
     number("weight"),
+    timestamp("created_at"),
     PrimaryKeyConstraint("post_id", "viewer_key", "bucket_day"),
     Index(None, "post_id", "bucket_day", "ip_range_key"),
 )

@@ -12,5 +12,5 @@ from typing import Final, Literal
 History = Literal["durable", "readmodel"]
 
 FOLDER: Final = Path(__file__).parent
-HEADS: Final[dict[History, str]] = {"durable": "0001", "readmodel": "0002"}
+HEADS: Final[dict[History, str]] = {"durable": "0001", "readmodel": "0001"}
 """The newest revision of each history, so that an up-to-date database is recognised without loading any script."""

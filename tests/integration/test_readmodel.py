@@ -215,8 +215,8 @@ async def test_rules_that_rows_keep(database_url: str) -> None:
             await refuses(
                 db,
                 """INSERT INTO post
-                (id, platform, external_id, url, view_count, unique_view_score, created_at, updated_at)
-            SELECT gen_random_uuid(), platform, external_id, url, 0, 0, created_at, updated_at FROM post""",
+                (id, platform, external_id, url, view_count, unique_view_score, hint_score, created_at, updated_at)
+            SELECT gen_random_uuid(), platform, external_id, url, 0, 0, 0, created_at, updated_at FROM post""",
             )
             == "post_platform_external_id_key"
         )

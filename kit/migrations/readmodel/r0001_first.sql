@@ -72,6 +72,7 @@ CREATE TABLE post (
     author_id uuid,
     view_count integer NOT NULL,
     unique_view_score integer NOT NULL,
+    hint_score integer NOT NULL,
     last_viewed_at timestamptz,
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
@@ -345,6 +346,7 @@ CREATE TABLE post_view_credit (
     viewer_key text NOT NULL,
     bucket_day date NOT NULL,
     ip_range_key text NOT NULL,
+    weight integer NOT NULL,
     created_at timestamptz NOT NULL,
     CONSTRAINT post_view_credit_pkey PRIMARY KEY (post_id, viewer_key, bucket_day),
     CONSTRAINT post_view_credit_post_id_fkey FOREIGN KEY (post_id) REFERENCES post(id)
@@ -542,6 +544,7 @@ CREATE TABLE appeal (
 );
 COMMENT ON TABLE appeal IS 'An objection to a result. `claims` are the ids of the findings that it names; no `outcome`: it is open. `sequence` is that of its opening. `by_author`: it claims to be the author''s, and is so if `proof` is PROVEN; else that is the outcome of the newest attempt. `statement` is public from then on, unless it is REFUSED';
 CREATE INDEX appeal_investigation_id_idx ON appeal (investigation_id);
+CREATE INDEX appeal_newest_idx ON appeal (coalesce(decided_at, opened_at) DESC, id DESC);
 CREATE INDEX appeal_open_idx ON appeal (opened_at, id) WHERE (outcome IS NULL);
 CREATE INDEX appeal_range_key_idx ON appeal (range_key, opened_at);
 

@@ -1,4 +1,0 @@
-ALTER TABLE post ADD COLUMN hint_score integer NOT NULL DEFAULT 0;
-ALTER TABLE post ALTER COLUMN hint_score DROP DEFAULT;
-ALTER TABLE post_view_credit ADD COLUMN weight integer NOT NULL DEFAULT 1;
-ALTER TABLE post_view_credit ALTER COLUMN weight DROP DEFAULT;
