@@ -16,6 +16,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # Most tests of whole systems wait; with two workers more than cores, three brokers and their load get too little.
 WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 
+# As root the tests run where there is no network but loopback, so that nothing outside is asked and nothing depends on it.
+OFFLINE := $(shell [ "$$(id -u)" = 0 ] && unshare --net true 2>/dev/null && \
+    echo "env OPENERRATA_TESTS_OFFLINE=1 unshare --net sh -c 'ip link set lo up; exec \"\$$0\" \"\$$@\"'")
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick coverage lint bench mutants vectors requirements contracts up clean lock programs helm extension packages checks cluster fuzz
 
@@ -33,7 +37,7 @@ test: $(VENV)/dev.stamp ## Run everything but benchmarks (ARGS="-k word" …)
 	@# Many tests wait for clocks; the checks of the source take the time that is left over.
 	@nice $(MAKE) --no-print-directory -j 2 --output-sync=target lint checks & checks=$$!; \
 	trap 'kill $$checks; exit 130' INT TERM; \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS); tests=$$?; \
+	$(OFFLINE) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS); tests=$$?; \
 	wait $$checks || { echo "error: the checks of the source failed, see above" >&2; exit 1; }; exit $$tests
 
 quick: $(VENV)/dev.stamp ## Run the tests that need no server, in seconds
