@@ -24,6 +24,7 @@ from kit.models.base import (
     ModelError,
 )
 from kit.models.failover import KeyedModel
+from kit.models.prices import Charges
 
 NO_KEYS = "This instance does not ask OpenAI alone, so a reader's key is of no use here."
 
@@ -39,6 +40,11 @@ class ModelsByStep:
         self.labelled_demo = any(each.labelled_demo for each in self._all)
         self.sees_pictures = usual.sees_pictures
         self.takes_readers_keys = all(each.takes_readers_keys for each in self._all)
+
+    @property
+    def charges(self) -> tuple[Charges, ...]:
+        """Those of all."""
+        return tuple(charges for each in self._all for charges in each.charges)
 
     async def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None

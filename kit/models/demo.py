@@ -67,6 +67,7 @@ class DemoModel:
     labelled_demo = True
     sees_pictures = False
     takes_readers_keys = False
+    charges = ()
 
     def __init__(
         self,

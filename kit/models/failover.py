@@ -26,11 +26,16 @@ from kit.models.base import (
     Model,
     ModelError,
 )
+from kit.models.prices import Charges
 from kit.models.recording import serialize
 
 
 class KeyedModel(Model, Protocol):
     """A model that declares whose keys it accepts."""
+
+    @property
+    def charges(self) -> tuple[Charges, ...]:
+        """What each model costs that may be asked; nothing where nobody charges."""
 
     @property
     def takes_readers_keys(self) -> bool:
@@ -50,6 +55,11 @@ class Failover:
         self.labelled_demo = first.labelled_demo or second.labelled_demo
         self.sees_pictures = first.sees_pictures or second.sees_pictures
         self.takes_readers_keys = first.takes_readers_keys
+
+    @property
+    def charges(self) -> tuple[Charges, ...]:
+        """Those of both."""
+        return (*self._first.charges, *self._second.charges)
 
     async def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None

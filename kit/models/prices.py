@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from contracts.transcript import Price
-from contracts.v1.parts import Usage
+from contracts.v1.parts import ModelName, Usage
 
 MILLION: Final = 1_000_000
 _DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
@@ -38,6 +38,14 @@ LISTED: Final[Mapping[str, Price]] = {
     "claude-sonnet-5": _anthropic(2_000_000, 10_000_000),
     "claude-haiku-4-5": _anthropic(1_000_000, 5_000_000),
 }
+
+
+class Charges(NamedTuple):
+    """What a model costs, None if that is not known; `searches`: its provider searches within a request, for a fee."""
+
+    model: ModelName
+    price: Price | None
+    searches: bool
 
 
 def price_of(model: str, own: Mapping[str, Price] | None = None) -> Price | None:

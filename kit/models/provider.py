@@ -40,7 +40,7 @@ from kit.models.call_cap import SEARCHES, CallCap
 from kit.models.conversation import Conversation, run
 from kit.models.conversation_start import ConversationStart
 from kit.models.events import BadEvent
-from kit.models.prices import price_of
+from kit.models.prices import Charges, price_of
 from kit.models.recording import NOTHING, Recorder, describe_parts
 from kit.models.resuming import Lookup, can_resume
 from kit.models.stamps import LiveStamps, RecordedStamps, Stamps
@@ -130,6 +130,11 @@ class Provider(ABC):
     @abstractmethod
     async def _try(self, session: ProviderSession) -> None:
         """Make one tiny call. Raises: what the client library raises."""
+
+    @property
+    def charges(self) -> tuple[Charges, ...]:
+        """What it costs."""
+        return (Charges(self.name, self._price, self.searches_itself),)
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""

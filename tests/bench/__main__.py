@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 
+from kit.settings import SettingsError
 from tests.bench import (
     bench_articles,
     bench_audits,
@@ -60,6 +61,7 @@ def main() -> int:
     cases.add_argument("--tier", choices=tuple(bench_cases.TIERS), default="commit", help="how many (default: commit)")
     cases.add_argument("--live", action="store_true", help="ask the configured model, which costs money")
     cases.add_argument("--max-usd", type=float, help="what --live may cost at most")
+    cases.add_argument("--window", type=int, help="the context window of the models --live asks, in tokens")
     cases.add_argument("--recordings", type=Path, help="a folder of answers: written with --live, else replayed")
     breaker = parser.add_argument_group("breaker: what passes before it trips, simulated")
     breaker.add_argument("--seed", type=int, default=bench_breaker.SEED, help="of random draws (default: %(default)s)")
@@ -68,7 +70,9 @@ def main() -> int:
     if unknown:
         parser.error(f"no such bench: {', '.join(sorted(unknown))}")
     try:
-        options = bench_cases.Options(arguments.tier, arguments.live, arguments.max_usd, arguments.recordings)
+        options = bench_cases.Options(
+            arguments.tier, arguments.live, arguments.max_usd, arguments.window, arguments.recordings
+        )
     except ValueError as error:
         parser.error(str(error))
     benches = BENCHES | {
@@ -80,8 +84,12 @@ def main() -> int:
         report = Report(pace)
         for name, bench in benches.items():
             if not arguments.names or name in arguments.names:
-                with tempfile.TemporaryDirectory(prefix=f"openerrata-bench-{name}-") as folder:
-                    bench(Path(folder), report)
+                try:
+                    with tempfile.TemporaryDirectory(prefix=f"openerrata-bench-{name}-") as folder:
+                        bench(Path(folder), report)
+                except SettingsError as error:
+                    print(f"error: {error}", file=sys.stderr)
+                    return 2
     print(f"\ntook {monotonic() - began:.0f} s; {report.below or 'no'} target(s) below")
     return 1 if report.failures or (arguments.strict and report.below) else 0
 

@@ -1,6 +1,7 @@
 """How often a model accuses wrongly, and how much it misses, on posts whose answers are known.
 
-Without options the demonstration is asked, which costs nothing. `--live` asks the configured model, with `--max-usd`.
+Without options the demonstration is asked, which costs nothing. `--live` asks the configured model, with `--max-usd`
+and `--window`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kit.models.choice import choose
 from kit.models.demo import DemoModel
 from kit.settings import Infrastructure, load
 from tests.bench import casebook, generated
-from tests.bench.budget import BudgetedModel
+from tests.bench.budget import BudgetedModel, ceilings_of
 from tests.bench.casebook import Post
 from tests.bench.casereport import MICRO, print_report
 from tests.bench.caserun import Result, World, run, the_web
@@ -57,17 +58,25 @@ TIERS: Final[Mapping[Tier, Extent]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which posts; who is asked. Shapes: `live` has a `max_usd`; it writes `recordings`; else they are replayed."""
+    """Which posts; who is asked. Units: `window` is the tokens that a model asked reads in a request at most.
+
+    Shapes: `live` has a `max_usd` and a `window`; it writes `recordings`; else they are replayed.
+    """
 
     tier: Tier = "commit"
     live: bool = False
     max_usd: float | None = None
+    window: int | None = None
     recordings: Path | None = None
 
     def __post_init__(self) -> None:
         """Raises: ValueError: money could be spent without a limit."""
         if self.live != (self.max_usd is not None) or (self.max_usd is not None and not 0 < self.max_usd < 10_000):
             raise ValueError("--live needs --max-usd, a number of dollars, and nothing else does")
+        if self.live != (self.window is not None) or (self.window is not None and self.window < 1):
+            raise ValueError(
+                "--live needs --window, the context window in tokens of the models asked; nothing else does"
+            )
 
 
 def select_posts(tier: Tier) -> tuple[Post, ...]:
@@ -91,9 +100,9 @@ def bench(folder: Path, report: Report, options: Options | None = None) -> None:
 
 
 def _model(options: Options) -> Model:
-    if options.max_usd is not None:
+    if options.max_usd is not None and options.window is not None:
         chosen = choose(load(Infrastructure), load(OpenAISettings), embedded=True)
-        budgeted = BudgetedModel(chosen, int(options.max_usd * MICRO))
+        budgeted = BudgetedModel(chosen, int(options.max_usd * MICRO), ceilings_of(chosen, options.window))
         return budgeted if options.recordings is None else RecordingModel(budgeted, options.recordings)
     return DemoModel() if options.recordings is None else RecordedModel(options.recordings)
 

@@ -139,7 +139,7 @@ async def test_instructions_in_search_results_come_by_a_search(post: Post) -> No
 
 async def test_a_models_sources_are_looked_up_where_it_is_no_demonstration() -> None:
     post = _post("page-orders-a-flag")
-    (result,) = await bench_cases.run_all(obedient(post), [post], Options(live=True, max_usd=1))
+    (result,) = await bench_cases.run_all(obedient(post), [post], Options(live=True, max_usd=1, window=200_000))
     (refused,) = result.refused
     assert [(source.url, source.status) for source in refused.sources] == [
         ("https://museum.example/opening", "missing")

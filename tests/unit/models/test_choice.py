@@ -15,7 +15,7 @@ from kit.models.by_step import ModelsByStep
 from kit.models.choice import REVIEW_STEP, choose
 from kit.models.demo import DemoModel
 from kit.models.failover import Failover
-from kit.models.prices import LISTED, price_of
+from kit.models.prices import LISTED, Charges, price_of
 from kit.settings import Infrastructure, SettingsError, load
 from tests.support.demo_runs import brief
 from tests.support.fakes import Run, ScriptedModel, transient, verdict
@@ -64,6 +64,7 @@ def test_the_environment_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     model = choose(Infrastructure(), OPENAI, embedded=True)
     assert isinstance(model, ModelsByStep)
     assert model.takes_readers_keys
+    assert {each.model.model for each in model.charges} == {"gpt-5.4", "gpt-5.5", "gpt-5.4-mini"}
     price = load(ModelSettings).prices()["mine"]
     assert (price.input, price.cached, price.cache_write, price.output, price.search) == (
         500_000,
@@ -122,6 +123,8 @@ def test_own_prices_reach_the_provider() -> None:
 
 class Keyed(ScriptedModel):
     """A scripted model that says whose keys it takes."""
+
+    charges: tuple[Charges, ...] = ()
 
     def __init__(self, *, takes: bool, own: KeyRefused | None = None, runs: Sequence[Run] = ((),)) -> None:
         super().__init__(runs, (verdict(approved=False),))
