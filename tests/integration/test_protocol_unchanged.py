@@ -116,13 +116,18 @@ async def reach(stage: str, running: Running, nats_url: str, *, logged: bool) ->
         state = answer.json()["result"]["data"]
         return bool(state.get("confirmedClaims" if stage == "progressed" else "checkedAt"))
 
+    async def corroborated() -> bool:
+        answer = await running.query("public.getInvestigation", {"investigationId": str(RUN)})
+        public = answer.json()["result"]["data"]
+        return public is not None and public["investigation"]["corroborationCount"] == 1
+
     if stage == "progressed":
         await tell(nats_url, started(RUN, VERSION), FIRST, SECOND, approved(SECOND))
         await until(shown, "a claim is confirmed")
     elif stage == "finished":
         await tell(nats_url, approved(FIRST), *ended(RUN, VERSION, FIRST, SECOND))
         await until(shown, "the result is there")
-        await served(running, f"/investigations/{RUN}.json")
+        await until(corroborated, "its readers are counted, who are in another stream")
         if logged:
             await served(running, f"/log/v1/proof/{RUN}", "/lookup/v1/b0/all")
 
