@@ -16,9 +16,8 @@ from contracts.jobs.ids import format_job_id, parse_job_id
 from contracts.jobs.problems import CreditLimitReached
 from contracts.jobs.words import RequestWords
 from contracts.v1 import CreditPosted, Event, JobEnded, JobIdempotencyKeyBound, JobRequested
-from contracts.v1.ids import period_id
 from kit.history import StoredFact
-from lifecycle.audits.credits import Period, close_reservation, reserve
+from lifecycle.audits.credits import close_reservation, reserve
 from services.gateway.domain import Account
 from tests.support.job_api import (
     ALICE,
@@ -37,7 +36,7 @@ from tests.support.job_api import (
     start,
     stored,
 )
-from tests.unit.gateway.fakes import NOW
+from tests.unit.gateway.fakes import NOW, Bench
 
 ANOTHER = UUID(int=0x10B)
 BATCH: list[type[Event]] = [JobIdempotencyKeyBound, CreditPosted, JobRequested]
@@ -332,37 +331,43 @@ async def test_open_jobs_of_the_month_before_count_too() -> None:
     problem(await analyze(bench), "TOO_MANY_OPEN_JOBS")
 
 
-async def test_the_month_before_is_asked_for_until_nothing_can_be_reserved_in_it(
+async def test_the_month_before_is_not_asked_for_once_nothing_can_be_reserved_in_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A gateway whose clock is slow may still reserve in it for a while."""
-    bench, asked = opened(), list[str]()
-    look = bench.jobs.latest
-
-    async def latest(*subjects: str, current: bool = False) -> Sequence[StoredFact]:
-        asked.extend(subject for subject in subjects if subject.startswith(CreditPosted.SUBJECT))
-        return await look(*subjects, current=current)
-
-    async def count_months() -> int:
-        asked.clear()
-        close(bench, await start(bench))
-        return len(asked)
-
-    monkeypatch.setattr(bench.jobs, "latest", latest)
-    bench.clock.jump((datetime(2026, 3, 31, 23, 59, tzinfo=UTC) - NOW).total_seconds())
-    open_job = await start(bench)
-    bench.clock.jump(600)
-    assert [await count_months(), await count_months()] == [2, 2], "it is too early to know"
+    bench = opened()
+    bench.clock.jump((datetime(2026, 4, 1, 0, 10, tzinfo=UTC) - NOW).total_seconds())
+    assert await count_months(bench, monkeypatch) == [2, 2]
     bench.clock.jump(3_600)
-    assert [await count_months(), await count_months()] == [2, 2], "a job of it is open"
-    period = period_id(ALICE.account_id, "2026-03")
-    last = bench.jobs.last(f"{CreditPosted.SUBJECT}.{period}")
-    event = bench.jobs.facts[last - 1].event
-    assert isinstance(event, CreditPosted)
-    settled = close_reservation(Period(ALICE.account_id, "2026-03", event, last), open_job, 0)
+    assert await count_months(bench, monkeypatch) == [2, 1]
+
+
+async def test_the_month_before_is_asked_for_while_a_job_of_it_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = opened()
+    bench.clock.jump((datetime(2026, 3, 31, 23, 59, tzinfo=UTC) - NOW).total_seconds())
+    job, march = await start(bench), period_of(bench)
+    bench.clock.jump(7_200)
+    assert await count_months(bench, monkeypatch) == [2, 2]
+    settled = close_reservation(march, job, 0)
     assert settled is not None
     bench.jobs.add(settled)
-    assert [await count_months(), await count_months()] == [2, 1]
+    assert await count_months(bench, monkeypatch) == [2, 1]
+
+
+async def count_months(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many months' credit two jobs, one after another, ask the log for."""
+    look, counts = bench.jobs.latest, list[int]()
+
+    async def latest(*subjects: str, current: bool = False) -> Sequence[StoredFact]:
+        counts[-1] += sum(subject.startswith(CreditPosted.SUBJECT) for subject in subjects)
+        return await look(*subjects, current=current)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.jobs, "latest", latest)
+        for _ in range(2):
+            counts.append(0)
+            close(bench, await start(bench))
+    return counts
 
 
 @pytest.mark.requirement("FH-154")
