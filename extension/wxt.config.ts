@@ -98,7 +98,7 @@ export default defineConfig({
     name: '__MSG_extName__',
     description: '__MSG_extDescription__',
     default_locale: 'en',
-    icons: { 16: 'icons/16.png', 32: 'icons/32.png', 48: 'icons/48.png', 128: 'icons/128.png' },
+    icons: { 16: 'icons/16.png', 32: 'icons/32.png', 128: 'icons/128.png' },
     action: { default_title: '__MSG_extName__', default_icon: { 16: 'icons/16.png', 32: 'icons/32.png' } },
     permissions: ['storage', 'alarms', 'scripting', 'activeTab', ...(browser === 'firefox' ? [] : ['offscreen'])],
     host_permissions: [...INSTALL_HOSTS],

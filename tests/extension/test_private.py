@@ -5,11 +5,13 @@ The server is one that records what comes over the wire; its log and its proofs 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 import pytest_asyncio
@@ -19,6 +21,7 @@ from tests.extension import posts
 from tests.extension.chromium import Reader, reader, words
 from tests.extension.posts import BRAIN, WALL, Post
 from tests.support.lookups import BLOCK, KnownPost, Lookups, lookup_server, prefix_of
+from tests.support.sites import Sites
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension-private")]
 
@@ -50,6 +53,19 @@ LATER: Final = """async () => {
   seen.compared -= 2 * 86_400_000;
   await chrome.storage.local.set({ seen });
   await chrome.storage.session.clear();
+}"""
+
+
+HINTED: Final = 80
+"""Articles: with one view of eight, none is hinted once in 40,000 runs."""
+HOUR_MS: Final = 3_600_000
+CHOSEN: Final = "async () => (await chrome.storage.local.get('sendHints')).sendHints === true"
+ALL_DUE: Final = """async () => {
+  const { hints } = await chrome.storage.local.get('hints');
+  const now = Date.now();
+  await chrome.storage.local.set({ hints: hints.map((hint) => ({ ...hint, due: now })) });
+  await chrome.alarms.create('hint', { when: now });
+  return now;
 }"""
 
 
@@ -128,6 +144,76 @@ async def test_two_hundred_pages_and_nothing_that_names_one(private: tuple[Reade
     assert [size for size in lookups.sizes if size % BLOCK] == []
     elsewhere = [one.url for one in chromium.sent if one.by == "extension" and not one.url.startswith(lookups.url)]
     assert elsewhere == []
+
+
+@pytest.mark.requirement("TR-27")
+async def test_hints_are_chosen_and_leave_alone_hours_later(private: tuple[Reader, Lookups]) -> None:
+    """TR-27: Hints are sent only if the reader chose so, each alone, hours later, naming a post and nobody."""
+    chromium, lookups = private
+    sites = Sites()
+    page = await chromium.open(posts.x())
+
+    async def read(post: Post) -> str:
+        """The number of an article that was read."""
+        chromium.pages[post.url] = post.html
+        await page.goto(post.url)
+        tab = f"tab:{await chromium.tab(page)}"
+        asked = "async (key) => { const { [key]: tab } = await chrome.storage.local.get(key); "
+        asked += "return tab && tab.state.kind !== 'checking' ? `${tab.pageUrl} ${tab.externalId}` : '' }"
+
+        async def name() -> str:
+            return str(await chromium.chrome(asked, tab))
+
+        known = await chromium.until(name, "it is looked up", lambda said: said.startswith(f"{post.url} "))
+        return known.rpartition(" ")[2]
+
+    async def queue() -> list[dict[str, Any]]:
+        stored: list[dict[str, Any]] = await chromium.chrome(
+            "async () => (await chrome.storage.local.get('hints')).hints ?? []"
+        )
+        return stored
+
+    async def has_sent(number: int) -> bool:
+        return sum(one.method == "POST" for one in lookups.received) >= number
+
+    for _ in range(HINTED // 4):
+        await read(posts.wikipedia(sites))
+    assert await queue() == []
+    options = await chromium.options()
+    box = options.get_by_label(words("optionsHints"))
+    assert not await box.is_checked(), "nobody helps who has not said so"
+    await box.check()
+    await chromium.until(lambda: chromium.chrome(CHOSEN), "the choice is stored")
+    articles = {await read(posts.wikipedia(sites)) for _ in range(HINTED)}
+    for _ in range(HINTED // 4):
+        await read(posts.x())
+    queued = await queue()
+    assert 0 < len(queued) < HINTED / 2, "one view of eight"
+    assert {hint["externalId"] for hint in queued} <= articles
+    assert all(HOUR_MS <= hint["due"] - hint["seen"] <= 24 * HOUR_MS for hint in queued)
+    assert {one.method for one in lookups.received} == {"GET"}, "nothing is told at once"
+
+    names = [hint["externalId"] for hint in queued]
+    for number in range(1, min(3, len(names)) + 1):
+        before = await chromium.chrome(ALL_DUE)
+        await chromium.until(partial(has_sent, number), "one is sent")
+        left = await queue()
+        assert [hint["externalId"] for hint in left] == names[number:]
+        assert all(hint["due"] - before >= HOUR_MS for hint in left), "of those due at once only one is sent"
+        hints = [one for one in lookups.received if one.method == "POST"]
+        assert [json.loads(one.body) for one in hints] == [
+            {"platform": "WIKIPEDIA", "externalId": each} for each in names[:number]
+        ]
+        await chromium.kill_worker()
+    for hint in (one for one in lookups.received if one.method == "POST"):
+        assert hint.path == "/trpc/post.hint"
+        assert set(hint.headers) <= HEADERS | {"content-length", "content-type", "origin"}
+        assert hint.headers["accept-language"] == "*"
+        assert hint.headers["origin"] == f"chrome-extension://{chromium.id}", "which all readers have in common"
+    assert "secret" not in repr(lookups.received)
+    await chromium.chrome("() => chrome.storage.local.set({ hints: [{ due: 1 }] })")
+    await box.uncheck()
+    await chromium.until(queue, "nothing waits any more", lambda left: left == [])
 
 
 @pytest.mark.requirement("TR-24")

@@ -94,6 +94,7 @@ class Received:
     method: str
     path: str
     headers: dict[str, str]
+    body: str = ""
 
 
 @dataclass
@@ -200,10 +201,15 @@ def lookup_server() -> Generator[Lookups]:
             self.wfile.write(body)
 
         def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers["content-length"])).decode()
             lookups.received.append(
-                Received("POST", self.path, {name.lower(): value for name, value in self.headers.items()})
+                Received("POST", self.path, {name.lower(): value for name, value in self.headers.items()}, sent)
             )
-            self.send_error(404)
+            body = b'{"result":{"data":null}}'
+            self.send_response(200 if self.path == "/trpc/post.hint" else 404)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
             pass

@@ -103,7 +103,7 @@ _FILL: Final = """
 
 _AROUND: Final = """
     INSERT INTO post SELECT DISTINCT ON (d.post_id) d.post_id, platform, d.post_id::text,
-        'https://site.example/' || d.post_id, NULL, 0, 0, NULL, checked_at, checked_at FROM search_document d;
+        'https://site.example/' || d.post_id, NULL, 0, 0, 0, NULL, checked_at, checked_at FROM search_document d;
     INSERT INTO post_version SELECT investigation_id, post_id, investigation_id::text, investigation_id::text, 'none',
         checked_at, checked_at, checked_at, 1, investigation_id FROM search_document;
     INSERT INTO content_blob SELECT investigation_id::text, body, 1, checked_at FROM search_document;

@@ -13,6 +13,7 @@ import type { Sender } from './worker';
 export const POLL_ALARM = 'poll';
 const POLL_MINUTES = 0.5;
 export const REFRESH_ALARM = 'refresh';
+export const HINT_ALARM = 'hint';
 const SITE = 'site:';
 
 const ignoreClosedTab = () => undefined;
@@ -34,6 +35,8 @@ export const refreshTimer: Timer = {
       if (known === undefined) void browser.alarms.create(REFRESH_ALARM, { delayInMinutes });
     }),
 };
+
+export const wakeForHint = (delayInMinutes: number): void => void browser.alarms.create(HINT_ALARM, { delayInMinutes });
 
 export const pages: Pages = {
   send: (tabId, message) => void browser.tabs.sendMessage(tabId, message, { frameId: 0 }).catch(ignoreClosedTab),
@@ -106,12 +109,14 @@ export function senderOf(sender: {
   url?: string | undefined;
   frameId?: number | undefined;
   documentLifecycle?: string | undefined;
-  tab?: { id?: number | undefined } | undefined;
+  tab?: { id?: number | undefined; incognito?: boolean | undefined } | undefined;
 }): Sender | null {
   if (sender.id !== browser.runtime.id || sender.url === undefined) return null;
   if (sender.documentLifecycle === 'prerender') return null;
   const url = new URL(sender.url);
   if (url.protocol.endsWith('-extension:')) return url.pathname === '/frame.html' ? null : { kind: 'page' };
   const tabId = sender.tab?.id;
-  return tabId === undefined || sender.frameId !== 0 ? null : { kind: 'content', tabId, url: sender.url };
+  return tabId === undefined || sender.frameId !== 0
+    ? null
+    : { kind: 'content', tabId, url: sender.url, leavesNoTrace: sender.tab?.incognito };
 }

@@ -98,6 +98,13 @@ export async function readLookupFile(
   return receive(net, address, `${address.baseUrl}/lookup/v1/${path}`, { method: 'GET', headers }, TIMEOUT_MS);
 }
 
+/** Send a hint. Nothing goes with it either, and what is answered decides nothing. */
+export async function sendHint(net: Net, address: Address, platform: string, externalId: string): Promise<void> {
+  const headers = { 'accept-language': '*', 'content-type': 'application/json' };
+  const init = { method: 'POST', headers, body: JSON.stringify({ platform, externalId }) };
+  await receive(net, address, `${address.baseUrl}/trpc/post.hint`, init, TIMEOUT_MS);
+}
+
 /** What came back, before anybody has read sense into it. */
 export interface HttpReply {
   readonly status: number;

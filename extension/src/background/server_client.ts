@@ -19,6 +19,7 @@ import {
   readLogFile,
   readLookupFile,
   type Result,
+  sendHint,
 } from './server';
 
 const UPGRADE = 'runtime:upgrade-required';
@@ -65,6 +66,11 @@ export class ServerClient {
   /** A file of private look-ups. */
   async readLookup(path: string, etag: string | null): Promise<Result<LookupReply>> {
     return readLookupFile(this.#net, await this.address(), path, etag);
+  }
+
+  /** Tell the server of one post that was viewed. */
+  async sendHint({ platform, externalId }: { readonly platform: string; readonly externalId: string }): Promise<void> {
+    return sendHint(this.#net, await this.address(), platform, externalId);
   }
 
   /** The server of today's settings. */

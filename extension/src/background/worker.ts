@@ -23,6 +23,7 @@ import { publicUrl } from '../settings/address';
 import { NOTICES_KEY } from '../settings/notices';
 import { PAGE_KEYS, readSettings, SERVER_KEYS, writeSettings } from '../settings/settings';
 import { Badges } from './badges';
+import { Hints } from './hints';
 import { LogProofs } from './log_proofs';
 import { LookupFiles } from './lookup_files';
 import { ServerClient } from './server_client';
@@ -46,6 +47,8 @@ export interface Dependencies {
   readonly clock: Clock;
   readonly alarm: Alarm;
   readonly refreshTimer: Timer;
+  /** Wakes the worker for the next hint. Units: minutes from now. */
+  readonly wakeForHint: (minutes: number) => void;
   readonly pages: Pages;
   readonly scripts: Scripts;
   readonly version: string;
@@ -53,7 +56,13 @@ export interface Dependencies {
 
 /** The sender of a message: the script in a tab's page, or one of the extension's own pages. */
 export type Sender =
-  { readonly kind: 'content'; readonly tabId: number; readonly url: string } | { readonly kind: 'page' };
+  | {
+      readonly kind: 'content';
+      readonly tabId: number;
+      readonly url: string;
+      readonly leavesNoTrace?: boolean | undefined;
+    }
+  | { readonly kind: 'page' };
 
 export type MessageReply = { readonly ok: boolean } & Readonly<Record<string, unknown>>;
 
@@ -75,6 +84,7 @@ export class Worker {
   readonly #posts: Posts;
   readonly #reading: Reading;
   readonly #retractions: Retractions;
+  readonly #hints: Hints;
   readonly #polling: Polling;
   readonly sites: Sites;
 
@@ -97,6 +107,7 @@ export class Worker {
       ...{ area, tabs, posts: this.#posts, retractions: this.#retractions, refreshTimer },
       privately: new PrivatePosts(tabs, files, this.#proofs, (tabId) => void this.#publishStatus(tabId)),
     });
+    this.#hints = new Hints(area, this.#client, clock, dependencies.wakeForHint);
     this.#polling = new Polling(() => this.#posts.poll(), alarm);
     this.sites = new Sites(area, scripts);
   }
@@ -109,12 +120,18 @@ export class Worker {
       await Runs.load(dependencies.area, dependencies.clock),
     );
     void worker.poll();
+    void worker.sendHint();
     return worker;
   }
 
   /** Ask about what runs. */
   async poll(): Promise<void> {
     return this.#polling.pollNow();
+  }
+
+  /** Send a hint that is due. */
+  async sendHint(): Promise<void> {
+    return this.#hints.send();
   }
 
   /** Look again for what is open. */
@@ -135,7 +152,7 @@ export class Worker {
   async receive(message: unknown, sender: Sender): Promise<MessageReply> {
     try {
       return sender.kind === 'content'
-        ? await this.#handleContentMessage(readMessage(readFromContent, message), sender.tabId, sender.url)
+        ? await this.#handleContentMessage(readMessage(readFromContent, message), sender)
         : await this.#handlePageMessage(readMessage(readFromPage, message));
     } catch (error) {
       if (error instanceof OtherVersion) {
@@ -188,6 +205,7 @@ export class Worker {
       await this.#badges.update();
       for (const [tabId] of this.#tabs.all()) this.#resync(tabId);
     }
+    if ([...SERVER_KEYS, 'sendHints'].some((key) => keys.includes(key))) await this.#hints.forget();
     if (keys.includes(NOTICES_KEY)) await this.#badges.update();
     if (keys.includes('verdictSites')) await this.sites.align();
     if ([...PAGE_KEYS, 'sitesAdded'].some((key) => keys.includes(key))) await this.#sendSettings();
@@ -205,7 +223,10 @@ export class Worker {
     } else if (tabId !== null && name === 'check-post') this.#send(tabId, write('CHECK_POST', {}));
   }
 
-  async #handleContentMessage(message: FromContent, tabId: number, url: string): Promise<MessageReply> {
+  async #handleContentMessage(
+    message: FromContent,
+    { tabId, url, leavesNoTrace }: Extract<Sender, { kind: 'content' }>,
+  ): Promise<MessageReply> {
     const settings = await readSettings(this.#dependencies.area);
     switch (message.type) {
       case 'HELLO': {
@@ -216,7 +237,10 @@ export class Worker {
       case 'PAGE_CONTENT': {
         const { tabSessionId, content, attempt } = message.payload;
         if (!isActive(settings, url)) return { ok: false, error: 'switched off here', retryAfterMs: null };
+        const isView = this.#tabs.get(tabId)?.tabSessionId !== tabSessionId;
         const trouble = await this.#reading.show(tabId, tabSessionId, content);
+        if (isView && leavesNoTrace !== true && this.#tabs.get(tabId)?.lookup != null)
+          void this.#hints.see(content.platform, content.externalId);
         return trouble === null ? { ok: true } : { ...refusal(trouble, attempt) };
       }
       case 'PAGE_SKIPPED': {

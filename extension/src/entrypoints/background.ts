@@ -10,6 +10,7 @@ import { defineBackground } from 'wxt/utils/define-background';
 import { AnchorRequest, outcomesOf } from '../background/anchoring';
 import {
   alarm,
+  HINT_ALARM,
   inject,
   net,
   pages,
@@ -18,6 +19,7 @@ import {
   refreshTimer,
   scripts,
   senderOf,
+  wakeForHint,
 } from '../background/browser';
 import { startJob } from '../background/check_runner';
 import { Checks } from '../background/checks';
@@ -41,6 +43,7 @@ export default defineBackground({
       clock,
       alarm,
       refreshTimer,
+      wakeForHint,
       pages,
       scripts,
       version,
@@ -96,6 +99,7 @@ export default defineBackground({
     browser.alarms.onAlarm.addListener(({ name }) => {
       if (name === POLL_ALARM) then((worker) => worker.poll());
       if (name === REFRESH_ALARM) then((worker) => worker.refresh());
+      if (name === HINT_ALARM) then((worker) => worker.sendHint());
     });
     browser.tabs.onUpdated.addListener((tabId, { status }, tab) => {
       if (status === 'loading') then((worker) => worker.onTabLoading(tabId, tab.url ?? null));

@@ -95,6 +95,8 @@ export interface Site {
    */
   readonly matches: readonly string[];
   readonly customDomain?: CustomDomain;
+  /** The server cannot ask this site for a post. */
+  readonly unsourced?: true;
   /** The metadata that a registration may carry. */
   readonly metadata: Read<Readonly<Record<string, unknown>>>;
   /** Fields of a registration that the server takes from elsewhere. */

@@ -51,6 +51,7 @@ addSite({
   publishes: 'posts',
   domains: ['x.com', 'twitter.com'],
   matches: ['https://x.com/*', 'https://twitter.com/*'],
+  unsourced: true,
   metadata: IN_WORKER ? metadata : onlyInWorker,
   matchesUrl: (url) => status(url) !== null,
   isGated: IN_PAGE ? isProtected : onlyInPage,

@@ -10,6 +10,8 @@ import { LIMITS } from '../verdict/given';
 export interface Settings {
   /** How posts are looked up: `readingMode` reads it. `ask`: a new installation, whose reader has not said yet. */
   readonly mode: string;
+  /** Whether a private reader helps to choose what is checked: src/background/hints.ts. */
+  readonly sendHints: boolean;
   /** As entered; empty means the default server. */
   readonly apiBaseUrl: string;
   readonly apiKey: string;
@@ -42,6 +44,7 @@ export interface Settings {
 
 export const DEFAULTS: Settings = {
   mode: '',
+  sendHints: false,
   apiBaseUrl: '',
   apiKey: '',
   openaiApiKey: '',

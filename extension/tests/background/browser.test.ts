@@ -10,6 +10,9 @@ const own = (path: string) => `chrome-extension://${id}/${path}`;
 describe('a sender', () => {
   it('is the script in a tab’s page, in the top frame only', () => {
     expect(senderOf({ id, url: page, frameId: 0, tab: { id: 3 } })).toEqual({ kind: 'content', tabId: 3, url: page });
+    expect(senderOf({ id, url: page, frameId: 0, tab: { id: 3, incognito: true } })).toMatchObject({
+      leavesNoTrace: true,
+    });
     expect(senderOf({ id, url: page, frameId: 7, tab: { id: 3 } })).toBeNull();
   });
 

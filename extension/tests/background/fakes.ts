@@ -126,6 +126,7 @@ export class FakeEnvironment {
   readonly area = new FakeArea();
   readonly memory = new FakeArea();
   readonly refreshes: number[] = [];
+  readonly hintWakes: number[] = [];
   readonly messages: { readonly tabId: number; readonly message: ToContent }[] = [];
   readonly badges = new Map<number | null, Badge>();
   readonly registered: string[] = [];
@@ -151,6 +152,7 @@ export class FakeEnvironment {
       clock: { now: () => this.now },
       alarm: { start: () => (this.alarmRunning = true), stop: () => (this.alarmRunning = false) },
       refreshTimer: { ensure: (minutes) => this.refreshes.push(minutes) },
+      wakeForHint: (minutes) => this.hintWakes.push(minutes),
       pages: {
         send: (tabId, message) => this.messages.push(structuredClone({ tabId, message })),
         openTabs: async () => this.tabs,

@@ -18,6 +18,7 @@ import { exportSettings, importSettings } from '../../src/settings/transfer';
 beforeEach(() => fakeBrowser.reset());
 
 const OWN: Settings = {
+  sendHints: true,
   mode: 'full',
   apiBaseUrl: 'https://errata.example',
   apiKey: 'instance',
@@ -88,7 +89,7 @@ describe('settings in a file', () => {
     const without = exportSettings(OWN, false);
     for (const secret of ['instance', 'sk-own', 'hush', 'letters.example', 'sk-model', 'search"', '1 local'])
       expect(without).not.toContain(secret);
-    const { mode: _0, sitesAdded: _, verdictConsent: __, ...kept } = OWN;
+    const { mode: _0, sendHints: _6, sitesAdded: _, verdictConsent: __, ...kept } = OWN;
     expect(importSettings(exportSettings(OWN, true))).toEqual(kept);
     const { apiKey: _1, openaiApiKey: _2, hmacSecret: _3, verdictKey: _4, searchKey: _5, ...open } = kept;
     expect(importSettings(without)).toEqual(open);
