@@ -301,7 +301,9 @@ class Reader:
         """What axe-core objects to in a document of the extension."""
         if await frame.evaluate("typeof axe === 'undefined'"):
             await frame.evaluate(f"() => {{ {AXE.read_text()} }}")
-        found: list[dict[str, Any]] = await frame.evaluate("async () => (await axe.run()).violations")
+        found: list[dict[str, Any]] = await frame.evaluate(
+            "async () => (await axe.run({resultTypes: ['violations']})).violations"
+        )
         return [json.dumps([one["id"], one["help"], [node["html"] for node in one["nodes"]]]) for one in found]
 
 
