@@ -34,6 +34,9 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 Theme = Literal["light", "dark"]
 SIZES: Final = {"wide": (1280, 900), "phone": (390, 844)}
+LOOKS: Final[tuple[tuple[Theme, str], ...]] = (
+    ("light", "wide"), ("dark", "wide"), ("dark", "phone"), ("light", "phone")
+)  # fmt: skip
 STATEMENT: Final = "The sentence is a quotation; see the second paragraph."
 STATED: Final = APPEAL.model_copy(update={"by_author": True, "statement": STATEMENT})
 UNPROVEN: Final = STATED.model_copy(
@@ -161,6 +164,16 @@ async def paper(chromium: Browser, theme: Theme, size: str, said: list[str], *, 
     return page
 
 
+async def look(page: Page, theme: Theme, size: str, shot: Path) -> int:
+    """How wide the page comes out in a theme and a window, without being loaded again; a picture of it is kept."""
+    width, height = SIZES[size]
+    await page.emulate_media(color_scheme=theme)
+    await page.set_viewport_size({"width": width, "height": height})
+    await page.screenshot(path=shot, type="jpeg", full_page=True)
+    broad: int = await page.evaluate("document.documentElement.scrollWidth")
+    return broad
+
+
 def _failed(request: Request) -> list[str]:
     """What a page's end cuts short, as the icon of a page that is left at once, has not failed."""
     return [] if request.failure == "net::ERR_ABORTED" else [f"failed: {request.url} {request.failure}"]
@@ -168,14 +181,12 @@ def _failed(request: Request) -> list[str]:
 
 async def test_every_page_in_both_themes_and_at_phone_width(chromium: Browser, site: str, artifacts: Path) -> None:
     said: list[str] = []
-    for theme, size in (("light", "wide"), ("dark", "wide"), ("light", "phone"), ("dark", "phone")):
-        page = await paper(chromium, theme, size, said, scripts=False)  # type: ignore[arg-type]  # texts of the loop are Literals there
-        for name, path in PAGES.items():
-            await page.goto(site + path)
-            await page.screenshot(path=artifacts / f"{name}-{theme}-{size}.jpeg", type="jpeg", full_page=True)
-            broad = await page.evaluate("document.documentElement.scrollWidth")
+    page = await paper(chromium, "light", "wide", said, scripts=False)
+    for name, path in PAGES.items():
+        await page.goto(site + path)
+        for theme, size in LOOKS:
+            broad = await look(page, theme, size, artifacts / f"{name}-{theme}-{size}.jpeg")
             assert broad <= SIZES[size][0], f"{name} is {broad} px wide"
-        await page.context.close()
     assert [line for line in said if "404" not in line] == []
 
 
@@ -249,18 +260,14 @@ async def log_in(page: Page, desk: DeskServer, key: str) -> None:
 
 async def test_the_desk_in_both_themes_and_at_phone_width(chromium: Browser, desk: DeskServer, artifacts: Path) -> None:
     said: list[str] = []
-    paths = (*DESK, f"/jobs/{desk.job}", "/login")
-    for theme, size in (("light", "wide"), ("dark", "wide"), ("light", "phone"), ("dark", "phone")):
-        page = await paper(chromium, theme, size, said, scripts=False)  # type: ignore[arg-type]  # texts of the loop are Literals there
-        await log_in(page, desk, "oe_admin")
-        for path in paths:
-            await page.goto(f"{desk.url}/desk{path}")
-            name = path.replace(desk.job, "one").replace(str(SHIPS), "ships").replace(str(TIDES), "tides")
-            shot = f"desk{name.replace('/', '-')}-{theme}-{size}.jpeg"
-            await page.screenshot(path=artifacts / shot, type="jpeg", full_page=True)
-            broad = await page.evaluate("document.documentElement.scrollWidth")
+    page = await paper(chromium, "light", "wide", said, scripts=False)
+    await log_in(page, desk, "oe_admin")
+    for path in (*DESK, f"/jobs/{desk.job}", "/login"):
+        await page.goto(f"{desk.url}/desk{path}")
+        name = path.replace(desk.job, "one").replace(str(SHIPS), "ships").replace(str(TIDES), "tides")
+        for theme, size in LOOKS:
+            broad = await look(page, theme, size, artifacts / f"desk{name.replace('/', '-')}-{theme}-{size}.jpeg")
             assert broad <= SIZES[size][0], f"{path} is {broad} px wide"
-        await page.context.close()
     assert [line for line in said if "404" not in line] == []
 
 
