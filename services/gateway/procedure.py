@@ -20,7 +20,8 @@ class Procedure:
     """One procedure.
 
     `methods` are the accepted HTTP methods; `question` is None without an input; `durable` is the class of answers that
-    a browser may cache for a minute; `versioned`: only for extensions that are not too old. Bytes from a handler are an
+    a browser may cache for a minute; `versioned`: only for extensions that are not too old; `plain`: a browser may
+    send it as plain text, without an origin, if no page of another site is behind it. Bytes from a handler are an
     encoded answer, where there is a `durable` class one of it.
     """
 
@@ -32,12 +33,17 @@ class Procedure:
     methods: frozenset[str]
     durable: type[BaseModel] | None = None
     versioned: bool = True
+    plain: bool = False
 
 
-def mutation(name: str, question: Shape, answer: Shape, handle: Handler, *, versioned: bool = True) -> Procedure:
+def mutation(name: str, question: Shape, answer: Shape, handle: Handler) -> Procedure:
     """A procedure that changes something."""
-    shapes = TypeAdapter(question), TypeAdapter(answer)
-    return Procedure(name, "mutation", *shapes, handle, frozenset({"POST"}), versioned=versioned)
+    return Procedure(name, "mutation", TypeAdapter(question), TypeAdapter(answer), handle, frozenset({"POST"}))
+
+
+def anonymous_mutation(name: str, question: Shape, answer: Shape, handle: Handler) -> Procedure:
+    """A mutation to which a browser adds nothing by which it could be told from others."""
+    return replace(mutation(name, question, answer, handle), versioned=False, plain=True)
 
 
 def query(

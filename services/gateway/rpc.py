@@ -44,6 +44,8 @@ PREFIX: Final = "/trpc/"
 ISSUES_SHOWN: Final = 10
 CLIENT_DISCONNECTED: Final = 499
 _PLATFORMS: Final = tuple(site.name for site in PLATFORMS)
+_OWN: Final = ("none", "same-origin")
+"""What Chrome and Firefox say of a request by an extension with leave to reach this host."""
 _JSON: Final = ((b"content-type", b"application/json"), (b"vary", b"trpc-accept"))
 _VOLATILE: Final = (*_JSON, (b"cache-control", b"no-store"))
 _DURABLE: Final = (*_JSON, (b"cache-control", b"private, max-age=60"))
@@ -133,7 +135,8 @@ class Rpc:
         method: str = scope["method"]
         headers: Headers = dict(scope["headers"])
         sent = await self._input(method, scope, headers, receive, path)
-        if method == "POST" and not header(headers, b"content-type").lower().startswith("application/json"):
+        is_plain = procedure is not None and procedure.plain and _is_plain(headers)
+        if method == "POST" and not is_plain and not _content_type(headers).startswith("application/json"):
             raise RpcFailure(RpcError("UNSUPPORTED_MEDIA_TYPE", "The content type must be application/json"))
         if procedure is None:
             raise RpcFailure(RpcError("NOT_FOUND", f'No procedure found on path "{path}"', path))
@@ -169,6 +172,15 @@ class Rpc:
             raise RpcFailure(RpcError("PAYLOAD_TOO_LARGE", "The request is too large", path, extra)) from None
         except TimeoutError:
             raise RpcFailure(RpcError("TIMEOUT", "The request did not arrive in time", path)) from None
+
+
+def _content_type(headers: Headers) -> str:
+    return header(headers, b"content-type").lower()
+
+
+def _is_plain(headers: Headers) -> bool:
+    """Whether a browser sends plain text and says that no page of another site made it do so."""
+    return _content_type(headers).startswith("text/plain") and header(headers, b"sec-fetch-site") in _OWN
 
 
 def _check_version(received: str, path: str) -> None:

@@ -15,7 +15,7 @@ from tests.extension.firefox import firefox
 from tests.extension.posts import BRAIN
 from tests.extension.test_pages import investigated
 from tests.extension.test_private import ALLOWED, HEADERS, known
-from tests.support.lookups import lookup_server
+from tests.support.lookups import Received, lookup_server
 from tests.support.system import until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension-server")]
@@ -23,6 +23,13 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group
 UNDERLINED = "[...CSS.highlights.values()].flatMap((one) => [...one].map(String)).join('')"
 PLACE = """(() => { const { x, y, width, height } = [...[...CSS.highlights.values()][0]][0].getBoundingClientRect();
   return [x + width / 2, y + height / 2]; })()"""
+
+HINT_DUE = """(async () => {
+  const now = Date.now();
+  const hints = [{ platform: 'WIKIPEDIA', externalId: 'en:736', seen: now, due: now }];
+  await browser.storage.local.set({ hints });
+  await browser.alarms.create('hint', { when: now });
+})()"""
 
 
 async def test_install_underline_and_hover(world: World, tmp_path: Path) -> None:
@@ -67,7 +74,7 @@ async def test_a_private_reader(tmp_path: Path) -> None:
         lookups.posts = [known(post, BRAIN)]
         async with firefox(package, tmp_path, {post.url: post.html}) as fox:
             welcome = await fox.welcome()
-            chosen = f"{{ mode: 'private', apiBaseUrl: '{lookups.url}' }}"
+            chosen = f"{{ mode: 'private', sendHints: true, apiKey: 'secret', apiBaseUrl: '{lookups.url}' }}"
             await fox.evaluate(welcome, f"browser.storage.local.set({chosen})")
             tab = await fox.open(post.url)
 
@@ -75,5 +82,19 @@ async def test_a_private_reader(tmp_path: Path) -> None:
                 return bool(await fox.evaluate(tab, UNDERLINED) == BRAIN)
 
             await until(underlined, "the finding is underlined", within_s=60)
+            assert {one.method for one in lookups.received} == {"GET"}
+            await fox.evaluate(welcome, HINT_DUE)
+
+            async def hint() -> Received | None:
+                return next((one for one in lookups.received if one.method == "POST"), None)
+
+            hinted = await until(hint, "a hint is sent")
+        assert hinted.path == "/trpc/post.hint"
+        assert set(hinted.headers) <= HEADERS | {"content-length", "content-type", "origin"}
+        assert hinted.headers["origin"] == "null", "Firefox would name its installation there"
+        assert hinted.headers["content-type"] == "text/plain;charset=UTF-8"
+        assert hinted.headers["sec-fetch-site"] in ("none", "same-origin"), "so the server knows that no page sent it"
+        assert "secret" not in repr(hinted)
+        lookups.received.remove(hinted)
         assert {name for one in lookups.received for name in one.headers} <= HEADERS
         assert [one.path for one in lookups.received[1:] if not ALLOWED.fullmatch(one.path)] == []

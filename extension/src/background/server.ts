@@ -98,11 +98,22 @@ export async function readLookupFile(
   return receive(net, address, `${address.baseUrl}/lookup/v1/${path}`, { method: 'GET', headers }, TIMEOUT_MS);
 }
 
-/** Send a hint. Nothing goes with it either, and what is answered decides nothing. */
+/**
+ * Send a hint. Nothing goes with it either, and what is answered is not looked at: only so does Firefox leave out the
+ * origin, in which it names its own installation. A browser then insists on following redirects; there is no key to carry.
+ */
 export async function sendHint(net: Net, address: Address, platform: string, externalId: string): Promise<void> {
-  const headers = { 'accept-language': '*', 'content-type': 'application/json' };
-  const init = { method: 'POST', headers, body: JSON.stringify({ platform, externalId }) };
-  await receive(net, address, `${address.baseUrl}/trpc/post.hint`, init, TIMEOUT_MS);
+  const sent = net.fetch(`${address.baseUrl}/trpc/post.hint`, {
+    method: 'POST',
+    mode: 'no-cors',
+    headers: { 'accept-language': '*' },
+    body: JSON.stringify({ platform, externalId }),
+    credentials: 'omit',
+    cache: 'no-store',
+    referrerPolicy: 'no-referrer',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  await sent.catch(() => undefined);
 }
 
 /** What came back, before anybody has read sense into it. */

@@ -23,7 +23,7 @@ from services.gateway.extension.investigate import Requests
 from services.gateway.extension.observe import Registration
 from services.gateway.extension.status import Statuses, Viewing
 from services.gateway.keys import KeyChecks
-from services.gateway.procedure import Procedure, mutation, query
+from services.gateway.procedure import Procedure, anonymous_mutation, mutation, query
 
 
 def procedures(
@@ -48,6 +48,6 @@ def procedures(
         mutation("post.investigateNow", VersionId, InvestigateNowAnswer, requests.investigate),
         query("post.validateSettings", None, SettingsAnswer, key_checks.validate),
         query("post.batchStatus", BatchQuestion, BatchAnswer, statuses.batch, also=("POST",)),
-        mutation("post.hint", PostHint, None, hints.take, versioned=False),
+        anonymous_mutation("post.hint", PostHint, None, hints.take),
     )
     return {procedure.name: procedure for procedure in table}

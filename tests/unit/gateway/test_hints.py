@@ -84,6 +84,17 @@ async def test_a_network_gives_few_hints_at_once() -> None:
     assert len(made.log.told) == AT_ONCE + 1
 
 
+@pytest.mark.parametrize(
+    ("site", "status"), [("none", 200), ("same-origin", 200), ("same-site", 415), ("cross-site", 415), ("", 415)]
+)
+async def test_plain_text_is_taken_of_an_extension_and_of_no_page(site: str, status: int) -> None:
+    made = bench(POST)
+    answer = await made.mutate(HINT, SAID, content_type="text/plain;charset=UTF-8", sec_fetch_site=site, origin="null")
+    assert (answer.status_code, len(made.log.told)) == (status, int(status == 200))
+    view = await made.mutate("post.recordViewAndGetStatus", {}, content_type="text/plain", sec_fetch_site=site)
+    assert view.status_code == 415, "nothing else is taken as plain text"
+
+
 async def test_it_is_posted_as_json_and_an_outage_is_said() -> None:
     made = bench(POST)
     assert error(await made.query(HINT, SAID))["code"] == "METHOD_NOT_SUPPORTED"
