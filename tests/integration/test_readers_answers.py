@@ -148,14 +148,18 @@ async def test_users_are_counted_and_not_their_views(database_url: str) -> None:
         *(page.viewed("ada", nth=n) for n in range(5)),
         page.viewed("bob"),
         page.viewed("eve", nth=0),
+        page.hinted("elsewhere"),
     )
     await project(database_url, page.registered(), views=views)
     ((post,),) = ((await everything(database_url))["post"],)
     assert post["view_count"] == 7
     async with reading(database_url) as reads:
         view = await reads.view(page.version_id)
+        assert await reads.knows_post(page.post_id)
+        assert not await reads.knows_post(Page("en:8").post_id)
     assert view is not None
-    assert view.views == 3
+    assert view.views == 3, "and a hint is no view"
+    assert post["hint_score"] == 8
 
 
 @pytest.mark.requirement("2.7-04")
