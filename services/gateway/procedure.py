@@ -42,7 +42,7 @@ def mutation(name: str, question: Shape, answer: Shape, handle: Handler) -> Proc
 
 
 def anonymous_mutation(name: str, question: Shape, answer: Shape, handle: Handler) -> Procedure:
-    """A mutation to which a browser adds nothing by which it could be told from others."""
+    """A mutation to which a browser adds nothing that distinguishes it from others."""
     return replace(mutation(name, question, answer, handle), versioned=False, plain=True)
 
 
