@@ -88,7 +88,7 @@ lock: | $(BIN)/uv ## Pin every dependency with its hashes
 programs:
 	@missing=""; root=""; PATH="$$PATH:/usr/sbin"; policy=/usr/sbin/policy-rc.d; \
 	if [ "$$(id -u)" = 0 ]; then root="iproute2:ip e2fsprogs:mkfs.ext4 build-essential:gcc golang-go:go golang-golang-x-mod-dev:/usr/share/gocode/src/golang.org/x/mod"; fi; \
-	for pair in "curl:curl" "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}" "nginx-light:$${NGINX:-nginx}" $$root; do \
+	for pair in "git:git" "curl:curl" "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}" "nginx-light:$${NGINX:-nginx}" $$root; do \
 	    command -v "$${pair#*:}" >/dev/null || [ -e "$${pair#*:}" ] || missing="$$missing $${pair%%:*}"; \
 	done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
