@@ -16,6 +16,12 @@ from tests.support.lookups import Lookups, lookup_server
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension-server")]
 
 DEFAULT = "https://api.openerrata.com"
+DUE_HINT = """async () => {
+  const now = Date.now();
+  const hint = { platform: 'WIKIPEDIA', externalId: 'en:1', seen: now, due: now };
+  await chrome.storage.local.set({ hints: [hint] });
+  await chrome.alarms.create('hint', { when: now });
+}"""
 LISTED = re.compile(r"`(GET|POST) (/[\w./<>]+)`")
 NAMES = {
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": "<id>",
@@ -44,6 +50,11 @@ async def days(lookups: Lookups) -> list[str]:
     return [one.path for one in lookups.received if "/retractions/" in one.path]
 
 
+async def hints(lookups: Lookups) -> list[str]:
+    """The posts that were named."""
+    return [one.path for one in lookups.received if one.method == "POST"]
+
+
 async def test_all_that_is_sent_is_listed_and_all_that_is_listed_is_sent(package: Path, world: World) -> None:
     with lookup_server() as lookups:
         async with reader(package) as new:
@@ -58,10 +69,12 @@ async def test_all_that_is_sent_is_listed_and_all_that_is_listed_is_sent(package
             await frame.get_by_role("button", name=words("pageDetails")).click()
             await frame.get_by_role("dialog").wait_for()
             await page.close()
-            await new.settle(mode="private", apiBaseUrl=lookups.url)
+            await new.settle(mode="private", apiBaseUrl=lookups.url, sendHints=True)
             page = await new.open(posts.x(BRAIN))
             await new.says(page, words("popupNotFound"))
             await new.until(lambda: days(lookups), "what was taken back is read")
+            await new.chrome(DUE_HINT)
+            await new.until(lambda: hints(lookups), "the post is named to the server")
             sent = [one for one in new.sent if one.url.split("#")[0] not in new.pages]
             assert {(one.method, generic(one.path)) for one in sent} == listed()
             assert {one.by for one in sent} == {"extension"}
