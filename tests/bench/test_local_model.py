@@ -1,32 +1,62 @@
-"""A model of one's own, behind any server that speaks chat completions: does it answer, and how well does it judge?
+"""A real model, small or one's own, through the real loop: what it answers, and how well it judges.
+
+`make model` installs a small one and runs this. With OPENERRATA_TEST_MODEL_URL another is asked, behind any server that
+speaks chat completions:
 
     llama-server -m model.gguf --port 8080
     OPENERRATA_TEST_MODEL_URL=http://127.0.0.1:8080/v1 python -m pytest -s -m needs_model tests/bench
 
-What it prints sets no threshold and admits no variant: small models show that the wire works.
+What it prints sets no threshold and admits no variant: small models show that the wire works, and a floor.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal
 
 import pytest
 
+from analyses import flagging_kind
+from analyses.flagging import Candidate, Review
+from analyses.research import FETCH_URL
+from contracts.steps import Turns
+from contracts.v1.parts import ClaimPayload, Source
 from kit.model_settings import ChatSettings, OpenAISettings
+from kit.models.base import Brief, Sampling
 from kit.models.choice import choose_opinion
+from kit.models.failover import KeyedModel
 from services.validator.opinion import SecondOpinion
+from services.validator.ports import ask
+from tests.bench.bench_cases import select_posts
 from tests.bench.calibrate import Question, list_questions
+from tests.bench.caserun import World, run
 from tests.bench.facts import ENGLISH
 from tests.support.fakes import MemoryTexts
+from tests.support.local_model import NAME, find_weights, serving
 from tests.unit.validator.test_opinion import Opinionated
 
 SERVER: Final = os.environ.get("OPENERRATA_TEST_MODEL_URL")
 EACH: Final = 40
+POSTS: Final = 6
 Said = Literal["shown wrong", "not shown", "unreadable"]
 Confusion = Mapping[tuple[bool, Said], int]
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[KeyedModel]:
+    """The model at the server that is named, or else the small one."""
+    weights = find_weights()
+    if SERVER is not None:
+        name = os.environ.get("OPENERRATA_TEST_MODEL", "local")
+        yield choose_opinion(f"chat_completions:{name}", OpenAISettings(), ChatSettings(base_url=SERVER))
+    elif weights is None:
+        pytest.skip("`make model` installs a small model; OPENERRATA_TEST_MODEL_URL names a server with another")
+    else:
+        with serving(weights) as url:
+            yield choose_opinion(f"chat_completions:{NAME}", OpenAISettings(), ChatSettings(base_url=url))
 
 
 async def ask_all(opinion: SecondOpinion, questions: Iterable[Question]) -> Confusion:
@@ -58,10 +88,32 @@ def select_questions() -> list[Question]:
     return [each for each in list_questions(EACH) if each.group == ENGLISH]
 
 
+async def review_all(model: KeyedModel, questions: Iterable[Question]) -> Confusion:
+    """The same of the reviewer, whose answer is JSON of a given shape."""
+    step = flagging_kind("FACT_CHECK").review
+    counted: Counter[tuple[bool, Said]] = Counter()
+    for each in questions:
+        sources = tuple(Source(url="https://example.org/", title="A source", snippet=said) for said in each.quotations)
+        claim = ClaimPayload(
+            text=each.sentence, context=each.sentence, summary=each.quotations[0], reasoning="", sources=sources
+        )
+        brief: Brief[None, Review] = Brief(
+            step=step.name,
+            instructions=step.prompt.text,
+            parts=tuple(part for part in step.brief(Candidate(claim, each.sentence)) if isinstance(part, str)),
+            read=step.read,
+            turns=step.turns,
+            schema=step.schema,
+        )
+        approved = (await ask(model, brief)).answer.approved
+        counted[each.is_right, "shown wrong" if approved else "not shown"] += 1
+    return counted
+
+
 async def test_answers_are_counted_by_what_is_so() -> None:
     questions = select_questions()
-    model = Opinionated(*(None if number == 0 else 0.9 for number, _ in enumerate(questions)))
-    confusion = await ask_all(SecondOpinion(model, MemoryTexts()), questions)
+    opinionated = Opinionated(*(None if number == 0 else 0.9 for number, _ in enumerate(questions)))
+    confusion = await ask_all(SecondOpinion(opinionated, MemoryTexts()), questions)
     assert confusion == {(False, "unreadable"): 1, (False, "shown wrong"): 19, (True, "shown wrong"): 20}
     head, wrong, nothing = write_matrix(confusion).splitlines()
     assert head.split() == ["shown", "wrong", "not", "shown", "unreadable"]
@@ -69,14 +121,67 @@ async def test_answers_are_counted_by_what_is_so() -> None:
 
 
 @pytest.mark.needs_model
-@pytest.mark.skipif(SERVER is None, reason="OPENERRATA_TEST_MODEL_URL names no server of chat completions")
-async def test_a_model_of_ones_own_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    name = os.environ.get("OPENERRATA_TEST_MODEL", "local")
-    chat = ChatSettings(base_url=SERVER)
-    model = choose_opinion(f"chat_completions:{name}", OpenAISettings(), chat)
+async def test_a_real_model_calls_a_tool_and_reads_its_answer(model: KeyedModel) -> None:
+    asked: list[str] = []
+
+    async def fetch(arguments: str) -> str:
+        asked.append(arguments)
+        return json.dumps({"ok": True, "status": 200, "contentText": "The number is 7."})
+
+    brief: Brief[None, str] = Brief(
+        step="FACT_CHECK/look",
+        instructions="You have one function, fetch_url. First call it with the address in the message.",
+        parts=("Call fetch_url with https://example.org/number, then say which number the page gives.",),
+        read=lambda answer, lookups: answer,
+        tools=(FETCH_URL,),
+        research={FETCH_URL.name: fetch},
+        turns=Turns(with_tools=3),
+        sampling=Sampling(200, 0.0),
+    )
+    finished = await ask(model, brief)
+    assert asked
+    assert json.loads(asked[0])["url"].startswith("https://example.org/number")
+    assert finished.usage.input_tokens
+
+
+@pytest.mark.needs_model
+async def test_a_real_model_says_how_probable_its_words_are(model: KeyedModel) -> None:
+    seen: list[Mapping[str, float]] = []
+
+    def weigh(alternatives: Mapping[str, float]) -> str:
+        seen.append(alternatives)
+        return "weighed"
+
+    brief: Brief[None, str] = Brief(
+        step="FACT_CHECK/opinion",
+        instructions="Answer with one word.",
+        parts=("Is the sky green? YES or NO.",),
+        read=lambda answer, lookups: answer,
+        weigh=weigh,
+        sampling=Sampling(10, 0.0, alternatives=10),
+    )
+    assert (await ask(model, brief)).answer == "weighed"
+    (alternatives,) = seen
+    assert len(alternatives) == 10
+    assert 0 < sum(alternatives.values()) <= 1.001
+
+
+@pytest.mark.needs_model
+async def test_a_real_model_judges_and_what_it_judges_is_counted(
+    model: KeyedModel, capsys: pytest.CaptureFixture[str]
+) -> None:
     questions = select_questions()
-    confusion = await ask_all(SecondOpinion(model, MemoryTexts()), questions)
+    opinions = await ask_all(SecondOpinion(model, MemoryTexts()), questions)
+    reviews = await review_all(model, questions)
     with capsys.disabled():
-        print(f"\n{name} at {SERVER}\n{write_matrix(confusion)}")
-    assert sum(confusion.values()) == len(questions)
-    assert sum(number for (_, said), number in confusion.items() if said != "unreadable"), "no answer could be read"
+        print(f"\n{model.name.model}, second opinion\n{write_matrix(opinions)}\nreview\n{write_matrix(reviews)}")
+    assert sum(opinions.values()) == sum(reviews.values()) == len(questions)
+
+
+@pytest.mark.needs_model
+async def test_every_run_with_a_real_model_ends(model: KeyedModel, capsys: pytest.CaptureFixture[str]) -> None:
+    results = [await run(post, model, World()) for post in select_posts("commit")[:POSTS]]
+    flags, hits = (sum(len(getattr(each, name)) for each in results) for name in ("false_flags", "hits"))
+    with capsys.disabled():
+        print(f"\n{len(results)} posts: {hits} wrong sentences found, {flags} false flags")
+    assert [each.failure for each in results] == [None] * POSTS
