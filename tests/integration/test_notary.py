@@ -322,7 +322,7 @@ async def _stored_notes(url: str) -> set[bytes]:
 async def test_many_decisions_take_as_many_round_trips_as_few(
     instance: Instance, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TR-20: Many decisions enter at once, and a proof takes two statements, however long the log is."""
+    """TR-20: Many decisions enter at once, and a proof takes one statement, however long the log is."""
     await tell(database_url, opened(200))
     await instance.store.open(str(KEY.verifier), bytes(POLICY).decode())
     waits: list[object] = []

@@ -154,7 +154,7 @@ async def _find(session: RecordSession, name: str, index: str) -> tuple[LogEntry
     results = [entry for entry in entries if entry.leaf.k in _RESULTS] if index == "" else []
     for entry in results or entries:
         if index in ("", str(entry.index)):
-            return entry, await session.decision_log.openings(entry.index)
+            return entry, entry.openings
     return None
 
 

@@ -32,8 +32,10 @@ _OF_SUBJECT: Final = sql("""
     SELECT l.index, l.data FROM log.subject s JOIN log.leaf l ON l.index = s.index WHERE s.id = :id ORDER BY l.index
 """)
 _OF_PUBLIC: Final = sql(f"""
-    SELECT l.index, l.data FROM log.subject s JOIN log.leaf l ON l.index = s.index WHERE s.id = :id AND {IS_PUBLIC}
-    ORDER BY l.index
+    SELECT l.index, l.data, ARRAY(SELECT j FROM log.opening o WHERE o.index = l.index ORDER BY j) AS numbers,
+        ARRAY(SELECT salt FROM log.opening o WHERE o.index = l.index ORDER BY j) AS salts,
+        ARRAY(SELECT document FROM log.opening o WHERE o.index = l.index ORDER BY j) AS documents
+    FROM log.subject s JOIN log.leaf l ON l.index = s.index WHERE s.id = :id AND {IS_PUBLIC} ORDER BY l.index
 """)  # noqa: S608 (our words)
 _BEFORE: Final = sql("SELECT index, data FROM log.leaf WHERE index < :end ORDER BY index DESC LIMIT :limit")
 _LEAF: Final = sql("SELECT index, data FROM log.leaf WHERE index = :index")
@@ -69,6 +71,20 @@ class LogEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenEntry(LogEntry):
+    """A leaf with what it commits to, as far as that was not erased."""
+
+    numbers: list[int]
+    salts: list[bytes]
+    documents: list[bytes]
+
+    @property
+    def openings(self) -> Sequence[Opening]:
+        """In the order in which the leaf names them."""
+        return [Opening(*each) for each in zip(self.numbers, self.salts, self.documents, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
 class _Bytes:
     data: bytes | None
 
@@ -98,9 +114,9 @@ class DecisionLog(Queries):
         """The leaves about an investigation and its findings, the first decision first."""
         return await self._all(LogEntry, _OF_SUBJECT, id=investigation_id)
 
-    async def of_public(self, investigation_id: UUID) -> Sequence[LogEntry]:
-        """The same, and none of an investigation that is not public."""
-        return await self._all(LogEntry, _OF_PUBLIC, id=investigation_id)
+    async def of_public(self, investigation_id: UUID) -> Sequence[OpenEntry]:
+        """The same with what they commit to, in one statement; none of an investigation that is not public."""
+        return await self._all(OpenEntry, _OF_PUBLIC, id=investigation_id)
 
     async def before(self, end: int, limit: int) -> Sequence[LogEntry]:
         """Leaves before an index, the newest first."""

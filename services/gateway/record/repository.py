@@ -81,7 +81,7 @@ class PublicRecord:
 
     @asynccontextmanager
     async def open_by_key(self) -> AsyncIterator[RecordSession]:
-        """A session for statements by key, each by itself: two or three, that no plan and no time limit is set for."""
+        """A session for statements by key, each by itself: few, that no plan and no time limit is set for."""
         async with open_connection(self.database) as connection:
             yield RecordSession(connection)
 
