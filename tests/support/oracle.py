@@ -233,8 +233,10 @@ class Oracle:
         listed = [await self.bus.jetstream.consumers_info(name) for name in streams]
         states = {info.name: info for infos in listed for info in infos}
         for consumer in CONSUMERS:
-            info = states[consumer.name]
-            if info.num_pending or info.num_ack_pending:
+            info = states.get(consumer.name)
+            if info is None:  # a list leaves out those whose leader did not answer in time
+                busy.append(f"{consumer.name}: not listed")
+            elif info.num_pending or info.num_ack_pending:
                 busy.append(f"{consumer.name}: {info.num_pending} waiting, {info.num_ack_pending} in hand")
         head: int = await self.value(
             "SELECT coalesce(max(sequence), 0) FROM ledger.fact "
