@@ -37,8 +37,8 @@ from platforms.stored import Document, StoredMetadata
 from platforms.text import UnparseableHtml, html_to_text, js_trim
 from platforms.urls import parse_url, web_page
 from platforms.wikipedia_api import DIGITS, ENDPOINT, check_answer, parse_number
-from platforms.wikipedia_edits import CONTRIBUTED, edit_steps, read_word
-from platforms.wikipedia_identity import parse_article_url, parse_edit_url, title_token
+from platforms.wikipedia_edits import CONTRIBUTED, edit_steps, parse_edit_url, read_word
+from platforms.wikipedia_identity import parse_article_url, title_token
 from platforms.wikipedia_text import article, article_text
 
 _LANGUAGE = re.compile("[a-z][a-z0-9-]*")

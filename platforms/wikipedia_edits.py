@@ -7,21 +7,49 @@ takes it over. A summary of several words can be the software's, which repeats h
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from html import escape
 from typing import Final
 from urllib.parse import urlencode
 
 from contracts.v1.parts import PostRef
 from platforms.base import CanonicalAnswer, CanonicalMismatch, CanonicalRequest, Steps, get_path, get_text, parse_json
-from platforms.wikipedia_api import ENDPOINT, check_answer, parse_number
+from platforms.urls import parse_url
+from platforms.wikipedia_api import DIGITS, ENDPOINT, check_answer, parse_number
+from platforms.wikipedia_identity import HOST
 
 CONTRIBUTED: Final = "contributed_to"
 """Metadata of an edit: article and revision to which its account contributed, `<language>:<page>@<revision>`."""
 _ID: Final = re.compile(r"(([a-z][a-z0-9-]*):([0-9]+)@([0-9]+))/([0-9]+)")
 _SUMMARY: Final = re.compile(r"(?:/\*[^*]*\*/ ?)?([a-z0-9-]+)")
 """A word, perhaps after the heading of the section that was edited, which the software puts there."""
+_DIFF: Final = re.compile(r"/wiki/Special:(?:Diff|PermanentLink|Permalink)/(?:[0-9]+/)?([0-9]+)/?", re.IGNORECASE)
 _QUERY: Final = {"action": "query", "format": "json", "formatversion": "2", "prop": "revisions"}
 _MAX_BYTES: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class EditUrl:
+    """What a URL says of an edit: the revision that it made."""
+
+    language: str
+    revision: str
+
+
+def parse_edit_url(url: str) -> EditUrl | None:
+    """Read the URL of an edit or of the revision that it made; None for any other page."""
+    page = parse_url(url)
+    host = HOST.fullmatch(page.host.lower()) if page else None
+    if page is None or host is None:
+        return None
+    special = _DIFF.fullmatch(page.path)
+    if special is not None:
+        return EditUrl(host[1], special[1])
+    if page.path != "/w/index.php" and not page.path.startswith("/wiki/"):
+        return None
+    compared = page.parameter("diff") or "prev"
+    revision = (page.parameter("oldid") or "") if compared == "prev" else compared
+    return EditUrl(host[1], revision) if DIGITS.fullmatch(revision) else None
 
 
 def read_word(summary: str) -> str:

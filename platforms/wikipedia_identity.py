@@ -12,9 +12,8 @@ from typing import Final
 from platforms.text import JS_SPACE, js_trim
 from platforms.urls import Url, decode_component, parse_url
 
-_HOST = re.compile(r"([a-z0-9-]+)(\.m)?\.wikipedia\.org")
+HOST = re.compile(r"([a-z0-9-]+)(\.m)?\.wikipedia\.org")
 _DIGITS = re.compile("[0-9]+")
-_DIFF = re.compile(r"/wiki/Special:(?:Diff|PermanentLink|Permalink)/(?:[0-9]+/)?([0-9]+)/?", re.IGNORECASE)
 _GAPS = re.compile(f"[{JS_SPACE}_]+")
 _WITH_TALK_PAGES: Final = (
     "user", "wikipedia", "file", "mediawiki", "template", "help", "category", "portal", "book", "draft",
@@ -38,7 +37,7 @@ class ArticleUrl:
 def parse_article_url(url: str) -> ArticleUrl | None:
     """Read the URL of an article; None for any other page. Source: docs/protocol.md 3.5."""
     page = parse_url(url)
-    host = _HOST.fullmatch(page.host.lower()) if page else None
+    host = HOST.fullmatch(page.host.lower()) if page else None
     if page is None or host is None:
         return None
     title = _title(page)
@@ -48,30 +47,6 @@ def parse_article_url(url: str) -> ArticleUrl | None:
     if title is not None and ":" in title and _namespace(title) in NOT_ARTICLES:
         return None
     return ArticleUrl(host[1], title, page_id)
-
-
-@dataclass(frozen=True, slots=True)
-class EditUrl:
-    """What a URL says of an edit: the revision that it made."""
-
-    language: str
-    revision: str
-
-
-def parse_edit_url(url: str) -> EditUrl | None:
-    """Read the URL of an edit or of the revision that it made; None for any other page."""
-    page = parse_url(url)
-    host = _HOST.fullmatch(page.host.lower()) if page else None
-    if page is None or host is None:
-        return None
-    special = _DIFF.fullmatch(page.path)
-    if special is not None:
-        return EditUrl(host[1], special[1])
-    if page.path != "/w/index.php" and not page.path.startswith("/wiki/"):
-        return None
-    compared = page.parameter("diff") or "prev"
-    revision = (page.parameter("oldid") or "") if compared == "prev" else compared
-    return EditUrl(host[1], revision) if _DIGITS.fullmatch(revision) else None
 
 
 def title_token(title: str) -> str | None:
