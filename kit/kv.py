@@ -114,7 +114,7 @@ class Bucket:
 
 def _read_value(answer: bytes) -> bytes | None:
     """The value in the broker's answer; None: there is none, or it was removed, which leaves an empty one."""
-    found = orjson.loads(answer) if answer else {"error": {"description": "nobody answers for the bucket"}}
+    found = orjson.loads(answer) if answer else {"error": {"description": "there is no such bucket"}}
     error = found.get("error")
     if error is None:
         return b64decode(found["message"].get("data", "")) or None

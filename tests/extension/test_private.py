@@ -148,7 +148,7 @@ async def test_two_hundred_pages_and_nothing_that_names_one(private: tuple[Reade
 
 @pytest.mark.requirement("TR-27")
 async def test_hints_are_chosen_and_leave_alone_hours_later(private: tuple[Reader, Lookups]) -> None:
-    """TR-27: Hints are sent only if the reader chose so, each alone, hours later, naming a post and nobody."""
+    """TR-27: Hints are sent only if the reader chose so, each alone, hours later, naming a post and no reader."""
     chromium, lookups = private
     sites = Sites()
     page = await chromium.open(posts.x())

@@ -47,7 +47,7 @@ def _wait_until_ready(url: str) -> None:
     while httpx.get(f"{url}/health", trust_env=False).status_code != 200:
         if time.monotonic() > deadline:
             raise TimeoutError("the model was not loaded")
-        time.sleep(0.1)
+        time.sleep(0.1)  # between two questions to a server that says nothing by itself
 
 
 def main(weights: str) -> None:

@@ -22,7 +22,7 @@ export interface Hint {
   readonly due: number;
 }
 
-/** When a view is to be told. */
+/** When a view is to be sent. */
 export function drawDue(now: number, random: () => number): number {
   return now + HOUR_MS * (1 + 23 * random());
 }

@@ -108,7 +108,10 @@ async function view(
 const settledTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe(
-  requirement('TR-27', 'Hints are sent only if the reader chose so, each alone, hours later, naming a post and nobody'),
+  requirement(
+    'TR-27',
+    'Hints are sent only if the reader chose so, each alone, hours later, naming a post and no reader',
+  ),
   () => {
     afterEach(() => {
       vi.restoreAllMocks();
