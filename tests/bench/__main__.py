@@ -25,6 +25,7 @@ from tests.bench import (
     bench_lookup,
     bench_pipeline,
     bench_projector,
+    bench_rebuild,
     bench_search,
     bench_site,
     bench_text,
@@ -38,6 +39,7 @@ BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "log": bench_log.bench,
     "pipeline": bench_pipeline.bench,
     "projector": bench_projector.bench,
+    "rebuild": bench_rebuild.bench,
     "day": bench_day.bench,
     "audits": bench_audits.bench,
     "search": bench_search.bench,
@@ -65,6 +67,8 @@ def main() -> int:
     cases.add_argument("--recordings", type=Path, help="a folder of answers: written with --live, else replayed")
     breaker = parser.add_argument_group("breaker: what passes before it trips, simulated")
     breaker.add_argument("--seed", type=int, default=bench_breaker.SEED, help="of random draws (default: %(default)s)")
+    rebuild = parser.add_argument_group("rebuild: the read model from a ledger that has grown")
+    rebuild.add_argument("--facts", type=int, default=bench_rebuild.FACTS, help="in the ledger (default: %(default)s)")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHES)
     if unknown:
@@ -77,6 +81,7 @@ def main() -> int:
         parser.error(str(error))
     benches = BENCHES | {
         "cases": partial(bench_cases.bench, options=options),
+        "rebuild": partial(bench_rebuild.bench, facts=arguments.facts),
         "breaker": partial(bench_breaker.bench, seed=arguments.seed),
     }
     began = monotonic()
