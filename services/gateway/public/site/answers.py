@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import format_datetime, parsedate_to_datetime
 from hashlib import sha256
 from typing import Final
 
@@ -36,7 +34,6 @@ def answer(
     *,
     status: int = 200,
     max_age_s: int = 60,
-    changed_at: datetime | None = None,
     immutable: bool = False,
     guards: Mapping[str, str] | None = None,
 ) -> Response:
@@ -46,12 +43,10 @@ def answer(
         return Response(body, status, {**headers, "cache-control": "no-store"})
     headers["cache-control"] = "public, max-age=31536000, immutable" if immutable else f"public, max-age={max_age_s}"
     headers["etag"] = tag = f'W/"{sha256(body).hexdigest()[:24]}"'
-    if changed_at is not None:
-        headers["last-modified"] = format_datetime(changed_at.astimezone(UTC), usegmt=True)
     packable = kind.startswith(_PACKABLE) and len(body) > _WORTH_PACKING
     if packable:
         headers["vary"] = "accept-encoding"
-    if _has_it(request, tag, changed_at):
+    if _has_it(request, tag):
         del headers["content-type"]
         return Response(b"", 304, headers)
     if packable and "gzip" in request.headers.get("accept-encoding", ""):
@@ -60,16 +55,7 @@ def answer(
     return Response(body, status, headers)
 
 
-def _has_it(request: Request, tag: str, changed_at: datetime | None) -> bool:
-    """Source: RFC 9110, section 13: the tag decides where there is one."""
-    known = request.headers.get("if-none-match")
-    if known is not None:
-        return any(each.strip().removeprefix("W/") in (tag.removeprefix("W/"), "*") for each in known.split(","))
-    since = request.headers.get("if-modified-since")
-    if since is None or changed_at is None:
-        return False
-    try:
-        moment = parsedate_to_datetime(since)
-    except ValueError:
-        return False
-    return moment.tzinfo is not None and changed_at.replace(microsecond=0) <= moment
+def _has_it(request: Request, tag: str) -> bool:
+    """Only the tag decides: a date cannot say that an entry was erased and nothing else has changed."""
+    known = request.headers.get("if-none-match", "")
+    return any(each.strip().removeprefix("W/") in (tag.removeprefix("W/"), "*") for each in known.split(","))

@@ -60,7 +60,7 @@ class Machines:
             values = {"title": feed.title, "home": feed.home, "entries": feed.entries, "updated": feed.updated}
             body = self._templates.render("feed.xml", base=base, address=address, **values)
             media = "application/atom+xml; charset=utf-8"
-        return answer(request, body, media, changed_at=feed.updated)
+        return answer(request, body, media)
 
     async def _maps(self, request: Request) -> Response:
         body = self._templates.render("sitemaps.xml", base=self._base(request), maps=await self._subscriptions.maps())
