@@ -82,12 +82,12 @@ lock: | $(BIN)/uv ## Pin every dependency with its hashes
 	    --output-file requirements/dev.txt pyproject.toml client/pyproject.toml
 
 # What the tests start besides our own code. Debian has them; elsewhere CHROMIUM, FIREFOX, PROMTOOL and NGINX name them. The
-# last five are asked for as root only, and without them what needs them is skipped: three make hosts, disks and clocks for
-# three brokers, and with Go and its own package of logs ours are compared. No service is started for what is installed: a
-# program `policy-rc.d` forbids it meanwhile, unless there is one.
+# last six are asked for as root only. A browser without windows spends less; without the others what needs them is skipped:
+# three make hosts, disks and clocks for three brokers, and with Go and its own package of logs ours are compared. No service
+# is started for what is installed: a program `policy-rc.d` forbids it meanwhile, unless there is one.
 programs:
 	@missing=""; root=""; PATH="$$PATH:/usr/sbin"; policy=/usr/sbin/policy-rc.d; \
-	if [ "$$(id -u)" = 0 ]; then root="iproute2:ip e2fsprogs:mkfs.ext4 build-essential:gcc golang-go:go golang-golang-x-mod-dev:/usr/share/gocode/src/golang.org/x/mod"; fi; \
+	if [ "$$(id -u)" = 0 ]; then root="chromium-headless-shell:chromium-headless-shell iproute2:ip e2fsprogs:mkfs.ext4 build-essential:gcc golang-go:go golang-golang-x-mod-dev:/usr/share/gocode/src/golang.org/x/mod"; fi; \
 	for pair in "git:git" "curl:curl" "chromium:$${CHROMIUM:-chromium}" "firefox-esr:$${FIREFOX:-firefox-esr}" "prometheus:$${PROMTOOL:-promtool}" "nginx-light:$${NGINX:-nginx}" $$root; do \
 	    command -v "$${pair#*:}" >/dev/null || [ -e "$${pair#*:}" ] || missing="$$missing $${pair%%:*}"; \
 	done; \

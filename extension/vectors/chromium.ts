@@ -16,7 +16,12 @@ export const BLANK = '<!doctype html><meta charset="utf-8"><title>blank</title>'
 
 /** Inline handlers of recorded HTML must not run; what the test itself evaluates must. */
 const CALM = "default-src 'none'; script-src 'unsafe-eval'";
-const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const EXECUTABLES = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
 const FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--disable-background-networking',
@@ -83,8 +88,8 @@ export class Chromium {
   /** Load a page under its own address; `calm` keeps its scripts from running. */
   async open(url: string, html: string, { calm = false } = {}): Promise<void> {
     const wanted = address(url);
-    // Two addresses that differ in their fragment are one page to the browser.
-    if (this.#served?.address === wanted) await this.#page.goto('about:blank');
+    // Going to a fragment of the page that is open would not load it.
+    if (this.#served?.address === wanted && url.includes('#')) await this.#page.goto('about:blank');
     this.#served = { address: wanted, body: html, calm };
     await this.#page.goto(url, { waitUntil: 'commit' });
     // A page that tries to leave never tells that it is loaded.
