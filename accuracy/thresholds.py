@@ -55,14 +55,6 @@ def choose_thresholds(samples: Iterable[Sample]) -> dict[str, float | None]:
     return {group: _choose_threshold(found) for group, found in groups.items()}
 
 
-def least_abstention(base_error: float, accepted_error: float = MOST_WRONG) -> float:
-    """The share of corrections that no threshold can accept if this share of all is wrong: (m - a) / (1 - a).
-
-    Right ones are 1 - m of all and at least 1 - a of the accepted ones. Units: shares from 0 to 1.
-    """
-    return max(0.0, (base_error - accepted_error) / (1 - accepted_error))
-
-
 def _choose_threshold(samples: Sequence[Sample]) -> float | None:
     ordered = sorted(samples, key=lambda sample: sample.score, reverse=True)
     chosen: float | None = None

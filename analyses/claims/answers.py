@@ -16,11 +16,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from analyses.claims.labels import Label, read_label, read_share
 from analyses.claims.scoring import Fallacy, Impact, Severity
 from analyses.kinds import InvalidAnswer
-from analyses.salvage import replace_halves
+from analyses.surrogates import replace_halves
 
 MAX_CLAIMS: Final = 60
 """Ten that may be analysed, and fifty more that are listed."""
-MAX_SCENARIOS: Final = 5
 MAX_EVIDENCE: Final = 40
 """Items of one scenario that are looked up; those that stand are cut to what was asked for."""
 

@@ -1,8 +1,7 @@
-"""How much of an article the claim cache answers. Source: requirements FH-23, FH-47."""
+"""How much of an article the claim cache answers. Source: requirement FH-47."""
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
 
 from analyses.claims.costs import Prices
@@ -27,9 +26,3 @@ class Coverage(NamedTuple):
     def price_to_complete(self, prices: Prices) -> int:
         """What the missing claims cost, in micro-dollars."""
         return self.missing * prices.new_claim
-
-
-def hit_rate(cached: int, new: int) -> Decimal:
-    """The share of claims that came from the cache, three places; 0 without claims."""
-    share = Decimal(cached) / max(1, cached + new)
-    return share.quantize(Decimal("0.001"), ROUND_HALF_UP)

@@ -38,7 +38,6 @@ _DIGITS: Final = dict(
 _ABBREVIATIONS: Final = {"covid-19": "covid", "u.s.": "us", "u.k.": "uk"}
 _ALL_BUT_WORDS_AND_APOSTROPHES: Final = re.compile(r"[^\w\s']")
 _ALL_BUT_WORDS_AND_HYPHENS: Final = re.compile(r"[^\w\s-]")
-_VERSION: Final = re.compile(r"v(\d+)norm\d+")
 
 
 def normalise_v1norm1(text: str, language: str) -> str:
@@ -80,12 +79,6 @@ def make_key(text: str, language: str, version: str = NORMATIVE) -> str | None:
     """
     canonical = VERSIONS[version](text, language)
     return f"claim:{version}:{language}:{_digest(canonical)}" if canonical else None
-
-
-def outlives(stored: str, current: str) -> bool:
-    """Whether entries under a stored version are still read: v2norm1 ends those of v1norm1, v1norm2 does not."""
-    old, new = _VERSION.fullmatch(stored), _VERSION.fullmatch(current)
-    return stored == current or (old is not None and new is not None and old[1] == new[1])
 
 
 def _without_marks(text: str) -> str:

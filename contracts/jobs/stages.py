@@ -57,8 +57,3 @@ class Configuration(Document):
     primary: str
     fallback: str | None
     stages: Stages
-
-
-def savings_percent(previous: int, new: int) -> int | None:
-    """How much cheaper a claim becomes, rounded half up; negative where it becomes dearer, None if it was free."""
-    return None if previous == 0 else (200 * (previous - new) + previous) // (2 * previous)

@@ -15,8 +15,8 @@ from typing import Final, assert_never
 import httpx2
 from pydantic import SecretStr
 
-from contracts.transcript import MessagePicture, MessageText, Research, Transcript
-from contracts.v1.parts import BlobRef, ModelName
+from contracts.transcript import MessagePicture, Research, Transcript
+from contracts.v1.parts import ModelName
 from kit.models.base import (
     AnswerT,
     Brief,
@@ -24,7 +24,6 @@ from kit.models.base import (
     Decision,
     DecisionT,
     Finished,
-    Image,
     KeyRefused,
     KeyStatus,
     Limits,
@@ -78,16 +77,6 @@ def _researched(transcript: Transcript, done: Transcript | None) -> Iterator[Res
     if transcript.instead_of is not None:
         yield from _researched(transcript.instead_of, done)
     yield from transcript.research[len(done.research) if done and can_resume(done, transcript) else 0 :]
-
-
-def restore_parts(transcript: Transcript) -> tuple[str | Image, ...]:
-    """The message of a recorded run, for its brief. Shapes: pictures are named but hold no bytes; none are sent."""
-    return tuple(
-        part.text
-        if isinstance(part, MessageText)
-        else Image(BlobRef(sha256=part.sha256, size_bytes=part.size_bytes, media_type=part.media_type), b"")
-        for part in transcript.input
-    )
 
 
 def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | None = None) -> KeyedModel:

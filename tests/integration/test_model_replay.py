@@ -10,7 +10,7 @@ from typing import Never
 
 import pytest
 
-from contracts.transcript import Transcript
+from contracts.transcript import MessageText, Transcript
 from contracts.v1.parts import BlobRef
 from kit.models.base import (
     Checkpoint,
@@ -23,7 +23,7 @@ from kit.models.base import (
     ask,
 )
 from kit.models.failover import Failover
-from kit.models.replay import ReplayModel, restore_parts
+from kit.models.replay import ReplayModel
 from tests.support.openai_server import Answer, Broken, HttpError, Turn, call, message
 from tests.support.providers import (
     ANTHROPIC,
@@ -49,6 +49,16 @@ Story = list[Decision[Found] | Checkpoint | Finished[str] | tuple[object, ...]]
 Research = Mapping[str, Callable[[str], Awaitable[str]]]
 USAGE = {"input_tokens": 1000, "output_tokens": 500, "total_tokens": 1500}
 PICTURE = Image(BlobRef(sha256=sha256(b"png").hexdigest(), size_bytes=3, media_type="image/png"), b"png")
+
+
+def restore_parts(transcript: Transcript) -> tuple[str | Image, ...]:
+    """The message of a recorded run, for its brief. Shapes: pictures are named but hold no bytes; none are sent."""
+    return tuple(
+        part.text
+        if isinstance(part, MessageText)
+        else Image(BlobRef(sha256=part.sha256, size_bytes=part.size_bytes, media_type=part.media_type), b"")
+        for part in transcript.input
+    )
 
 
 async def told(model: Model, asked: Look) -> tuple[Story, bytes]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from analyses.salvage import well_formed
+from analyses.surrogates import well_formed
 from tests.support.verdicts.given import LIMITS
 
 _GAP: Final = "[ \u00a0\u202f]+"

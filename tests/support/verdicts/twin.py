@@ -1,6 +1,6 @@
 """The extension's rules for a verdict, written a second time: whatever both agree about is no slip of one language.
 
-Its original is extension/src/verdict; reading an answer is shared with audits, in `analyses.salvage`.
+Its original is extension/src/verdict.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from zoneinfo import ZoneInfo
 
 from ada_url import URL
 
-from analyses.salvage import SPACES, drop_thoughts, find_objects, trim, well_formed
+from analyses.surrogates import well_formed
 from contracts.composed import nfc
 from tests.support.verdicts.figures import find_figures, is_day
 from tests.support.verdicts.given import LIMITS, SCHEMA
+from tests.support.verdicts.salvage import SPACES, drop_thoughts, find_objects, trim
 
 Json = dict[str, Any]
 """An answer, a result of a search: JSON whose shape the rules decide."""

@@ -11,10 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accuracy.bounds import upper_bound
-from accuracy.thresholds import Sample, choose_thresholds, least_abstention
+from accuracy.thresholds import MOST_WRONG, Sample, choose_thresholds
 
 SEED = 20_261_125
 SETS = 600
+
+
+def least_abstention(base_error: float, accepted_error: float = MOST_WRONG) -> float:
+    """The share of corrections that no threshold can accept if this share of all is wrong: (m - a) / (1 - a).
+
+    Right ones are 1 - m of all and at least 1 - a of the accepted ones. Units: shares from 0 to 1.
+    """
+    return max(0.0, (base_error - accepted_error) / (1 - accepted_error))
 
 
 def graded(outcomes: list[bool], group: str = "en") -> list[Sample]:

@@ -33,7 +33,7 @@ from contracts.jobs.extraction import ClaimExtraction
 from contracts.jobs.ids import format_job_id, parse_job_id
 from contracts.jobs.problems import CreditLimitReached, describe_credit_limit
 from contracts.jobs.result import CacheOnlyResult, FullResult, Result
-from contracts.jobs.stages import Configuration, Configured, savings_percent
+from contracts.jobs.stages import Configuration, Configured
 from contracts.jobs.values import Document, Money
 
 SAMPLES: Final[dict[str, Any]] = json.loads(  # JSON of any depth
@@ -268,19 +268,6 @@ def test_the_hit_rate_follows_from_the_claims(cached: int, new: int, rate: float
     read(UsageStats, stats)
     with pytest.raises(ValidationError):
         read(UsageStats, stats | {"cache_hit_rate": 0.5})
-
-
-@pytest.mark.requirement("FH-25")
-@pytest.mark.parametrize(
-    ("previous", "new", "percent"),
-    [(81_000, 45_000, 44), (45_000, 81_000, -80), (81_000, 81_000, 0), (81_000, 0, 100), (0, 1, None), (200, 199, 1)],
-)
-def test_savings_are_a_share_of_what_was_paid(previous: int, new: int, percent: int | None) -> None:
-    """FH-25: `savings_percent` = round((old − new) / old × 100).
-
-    FH-25: Savings are whole per cent of the old price, negative where the new one is dearer.
-    """
-    assert savings_percent(previous, new) == percent
 
 
 @given(st.integers(0, 10**15))

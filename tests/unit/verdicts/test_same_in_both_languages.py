@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from analyses.salvage import well_formed
+from analyses.surrogates import well_formed
 from tests.contract.schemas import ROOT
 from tests.support.verdicts import twin
 from tests.support.verdicts.generated import Generator

@@ -1,4 +1,4 @@
-"""JSON objects in a model's answer, whatever stands around them. The extension's twin is `src/verdict/salvage.ts`.
+"""JSON objects in a model's answer, a second time; the original is extension/src/verdict/salvage.ts.
 
 Models think aloud, draft and answer at the end, so readers take the last object that has their shape. Nothing is
 repaired: a comma, quotation mark or number that the model did not write is never read.
@@ -13,6 +13,8 @@ from typing import Final, Never
 
 from pydantic import JsonValue
 
+from analyses.surrogates import well_formed
+
 MAX_NESTING: Final = 64
 MAX_UNCLOSED: Final = 64
 """How many braces that are never closed are passed over; each costs a look at the rest of the text."""
@@ -24,11 +26,6 @@ _CLOSED: Final = re.compile("</think>", re.IGNORECASE | re.ASCII)
 _FENCED: Final = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 _TOKEN: Final = re.compile(r'"(?:[^"\\]+|\\.)*"?|[{}\[\]]', re.DOTALL)
 _ENDS: Final = re.compile(rf"\A[{SPACES}]+|[{SPACES}]+\Z")
-_HALF: Final = re.compile("[\ud800-\udfff]")
-_ESCAPED: Final = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
-)
-"""An escape in a string of JSON; the group is half of a surrogate pair without the other half."""
 
 
 def find_objects(said: str) -> Iterator[dict[str, JsonValue]]:
@@ -37,17 +34,6 @@ def find_objects(said: str) -> Iterator[dict[str, JsonValue]]:
         value = _parse(candidate)
         if isinstance(value, dict):
             yield value
-
-
-def well_formed(text: str) -> str:
-    """A text without halves of surrogate pairs; two halves that belong together are one character."""
-    joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") if _HALF.search(text) else text
-    return _HALF.sub("\ufffd", joined)
-
-
-def replace_halves(json_text: str) -> str:
-    """JSON without halves of surrogate pairs, plain or escaped, which no encoding holds; each becomes U+FFFD."""
-    return _ESCAPED.sub(lambda found: r"\ufffd" if found[1] else found[0], well_formed(json_text))
 
 
 def trim(text: str) -> str:
