@@ -101,10 +101,6 @@ class StageModels:
             "local": lambda model: make_chat(load(ChatSettings), model, own, provider="local"),
         }
 
-    def available(self) -> tuple[ProviderName, ...]:
-        """The providers that can be asked: those with a key, and a local server with an address."""
-        return tuple(name for name in PROVIDERS if self._can_open(name))
-
     def resolve(self, stage: Stage, stored: StoredStage | None) -> StageModel:
         """What a stage asks now."""
         return resolve(stage, self._settings, stored, load(ChatSettings).model_id)
@@ -136,13 +132,6 @@ class StageModels:
         if found is None:
             found = self._opened[provider, model] = self._make[provider](model)
         return found
-
-    def _can_open(self, provider: ProviderName) -> bool:
-        try:
-            self._open(provider, _usual(provider, 1))
-        except SettingsError:
-            return False
-        return True
 
 
 class DemoStages:

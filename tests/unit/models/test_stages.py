@@ -83,20 +83,22 @@ def test_an_unknown_provider_falls_back_to_the_primary_with_a_model_of_its_own(n
 
 @pytest.mark.requirement("FH-101")
 @pytest.mark.parametrize("provider", KEYS)
-def test_a_provider_is_available_with_its_key(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_can_be_asked_with_its_key(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """FH-101: Anthropic, OpenAI, Google and local servers can be chosen."""
-    assert StageModels(LlmSettings(), DEPS).available() == ()
+    monkeypatch.setenv("LLM_PRIMARY_PROVIDER", provider)
+    models = StageModels(load(LlmSettings), DEPS)
+    with pytest.raises(SettingsError, match=KEYS[provider]):
+        models.open(models.resolve(1, None))
     monkeypatch.setenv(KEYS[provider], "sk-instance-key-0123456789abcdef")
-    assert StageModels(LlmSettings(), DEPS).available() == (provider,)
+    assert models.open(models.resolve(1, None)).name.provider == provider
 
 
-def test_a_local_server_is_available_with_its_address_and_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_server_is_asked_at_its_address_and_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENERRATA_CHAT_BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setenv("OPENERRATA_CHAT_MODEL_ID", "small")
     monkeypatch.setenv("LLM_PRIMARY_PROVIDER", "local")
     settings = load(LlmSettings)
     models = StageModels(settings, DEPS)
-    assert models.available() == ("local",)
     assert models.resolve(2, None).model == "small"
     opened = models.open(models.resolve(2, None))
     assert (opened.name.provider, opened.name.model) == ("local", "small")
