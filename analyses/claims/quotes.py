@@ -60,11 +60,6 @@ def join_quotes(quotes: Iterable[str]) -> str:
     return SEPARATOR.join(quotes)
 
 
-def count_words(text: str) -> int:
-    """The words of a text; in scripts without spaces every character is one."""
-    return sum(1 for _ in WORD.finditer(text))
-
-
 def _cut(quote: str) -> str:
     text = " ".join(quote.split())
     after = next(islice(WORD.finditer(text), MAX_WORDS, None), None)
