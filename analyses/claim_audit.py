@@ -27,7 +27,7 @@ from analyses.claim_audit_prompts import (
 )
 from analyses.claims.answers import AnalyseAnswer, AssessAnswer, ExtractAnswer, read_answer
 from analyses.claims.schemas import ANALYSE_SCHEMA, ASSESS_SCHEMA, EXTRACT_SCHEMA
-from analyses.kinds import InvalidAnswer, Retention, Tool, describe, hash_bundle, make_prompt
+from analyses.kinds import InvalidAnswer, Tool, describe, hash_bundle, make_prompt
 from analyses.placing import Part
 from analyses.research import FETCH_URL
 from contracts.steps import StepName, Turns
@@ -175,7 +175,6 @@ class ClaimAudit:
 
     name = "CLAIM_AUDIT"
     rules = "claim-audit-rules-1"
-    retention = Retention.HOURS_24
     extract: ClassVar = ExtractStep()
     analyse: ClassVar = AnalyseStep(Turns(ANALYSE_TURNS, ANALYSE_CLOSING))
     analyse_deep: ClassVar = AnalyseStep(Turns(2 * ANALYSE_TURNS, ANALYSE_CLOSING))

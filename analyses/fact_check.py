@@ -29,7 +29,7 @@ from analyses.fact_check_prompts import (
     UPDATE_VERSION,
 )
 from analyses.flagging import Candidate, Material, Rejection, Review
-from analyses.kinds import InvalidAnswer, InvalidSubmission, Retention, Tool, describe, hash_bundle, make_prompt
+from analyses.kinds import InvalidAnswer, InvalidSubmission, Tool, describe, hash_bundle, make_prompt
 from analyses.research import AUTHOR_HISTORY, FETCH_URL
 from analyses.submission import SUBMIT_CORRECTION, parse_correction
 from contracts.steps import StepName, Turns
@@ -156,7 +156,6 @@ class FactCheck:
 
     name = "FACT_CHECK"
     rules = "fact-check-rules-1"
-    retention = Retention.FOREVER
     look: ClassVar = ArticleLook("FACT_CHECK/look", make_prompt(INVESTIGATE_VERSION, INVESTIGATE))
     update: ClassVar = ArticleLook("FACT_CHECK/update", make_prompt(UPDATE_VERSION, UPDATE))
     review: ClassVar = ClaimReview()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from hashlib import sha256
 from typing import Never, Protocol, TypeVar
 
@@ -29,15 +28,6 @@ class InvalidSubmission(ValueError):
 
 class InvalidAnswer(ValueError):
     """Invalid final answer of a step; the message is for the audit."""
-
-
-class Retention(Enum):
-    """How long a kind's texts are stored: inputs, answers, tool calls and their results."""
-
-    FOREVER = "FOREVER"
-    DAYS_90 = "DAYS_90"
-    HOURS_24 = "HOURS_24"
-    NOTHING = "NOTHING"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +78,6 @@ class Kind(Protocol):
     @property
     def rules(self) -> str:
         """The version of the rules that decide without a model; a version's decisions never change."""
-
-    @property
-    def retention(self) -> Retention:
-        """How long its texts are stored."""
 
     @property
     def steps(self) -> tuple[Step[Never, object], ...]:

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from analyses.kinds import InvalidAnswer, Retention, Tool, describe, hash_bundle, make_prompt
+from analyses.kinds import InvalidAnswer, Tool, describe, hash_bundle, make_prompt
 from analyses.placing import Part
 from contracts.steps import StepName, Turns
 from contracts.transcript import Research
@@ -77,7 +77,6 @@ class Toy:
 
     name = "TOY"
     rules = "toy-rules-1"
-    retention = Retention.NOTHING
     guess: ClassVar = WeighStep("TOY/guess", Turns(1))
     weigh: ClassVar = WeighStep("TOY/weigh", Turns(2, CLOSING), (LOOK_UP,))
     confirm: ClassVar = WeighStep("TOY/confirm", Turns(1))

@@ -18,7 +18,7 @@ from analyses.claim_audit import (
     ClaimToAnalyse,
 )
 from analyses.claim_audit_prompts import HANDLING
-from analyses.kinds import InvalidAnswer, Retention
+from analyses.kinds import InvalidAnswer
 from analyses.research import FETCH_URL
 from tests.support.audit_cases import HOSTILE
 
@@ -39,7 +39,6 @@ def only(parts: tuple[object, ...]) -> str:
 def test_the_kind_is_registered_and_flags_nothing() -> None:
     assert [each.name for each in KINDS] == ["FACT_CHECK", "CLAIM_AUDIT"]
     assert "CLAIM_AUDIT" not in {each.name for each in FLAGGING}
-    assert KIND.retention is Retention.HOURS_24
 
 
 @pytest.mark.requirement("FH-4")
