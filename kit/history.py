@@ -10,7 +10,7 @@ import nats.js.errors
 from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA, Stream
-from contracts.v1 import PREFIX, Envelope, Event, Undecodable, decode
+from contracts.v1 import PREFIX, Envelope, Event, OnceEvent, Undecodable, decode
 from kit.bus import Bus
 from kit.errors import Outage, Reject
 from kit.inbox import NoReply
@@ -37,18 +37,32 @@ class StoredFact:
 async def read_history(bus: Bus, key: str, *, stream: Stream = ERRATA) -> list[StoredFact]:
     """All facts of one aggregate, in the order of the log.
 
+    The server indexes the newest message of each subject. For all messages of many subjects it searches the log to its
+    end, so only subjects that may have earlier ones are asked for those, each on its own.
+
     Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
     """
-    pattern = f"{PREFIX}*.*.{key}"
-    found: list[StoredFact] = []
-    start = 1
+    found, _ = await direct_get(bus, stream.name, {"multi_last": [f"{PREFIX}*.*.{key}"]})
+    newest = [_decode(message) for message in found]
+    earlier = await asyncio.gather(*(_read_earlier(bus, stream, fact) for fact in newest if not _is_first(fact)))
+    return sorted((fact for facts in (newest, *earlier) for fact in facts), key=lambda fact: fact.sequence)
+
+
+def _is_first(fact: StoredFact) -> bool:
+    """Whether the stream stored it because its subject had none."""
+    return isinstance(fact.event, OnceEvent) and not fact.event.follows
+
+
+async def _read_earlier(bus: Bus, stream: Stream, newest: StoredFact) -> list[StoredFact]:
+    """The facts of a subject before its newest one."""
+    subject, found, start = newest.event.subject(), list[StoredFact](), 1
     while True:
-        question: dict[str, object] = {"batch": BATCH, "seq": start, "next_by_subj": pattern}
+        question: dict[str, object] = {"batch": BATCH, "seq": start, "next_by_subj": subject}
         messages, pending = await direct_get(bus, stream.name, question)
-        found.extend(_decode(message) for message in messages)
-        if not pending or not messages:
+        found.extend(_decode(message) for message in messages if message.sequence < newest.sequence)
+        if not pending or not messages or messages[-1].sequence >= newest.sequence:
             return found
-        start = found[-1].sequence + 1
+        start = messages[-1].sequence + 1
 
 
 async def read_latest(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list[StoredFact]:
