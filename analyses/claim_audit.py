@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar, Final
 
+import orjson
 from pydantic import JsonValue
 
 from analyses.blocks import wrap_block
@@ -213,4 +214,4 @@ def _join(blocks: Sequence[tuple[str, str]]) -> tuple[Part, ...]:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

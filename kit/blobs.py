@@ -207,7 +207,9 @@ class Blobs:
 
     async def remove(self, sha256: str, under: str | None = None) -> None:
         """Remove an object for good; one that is not there is no error."""
-        await self._run(self._client.remove_object, self._bucket, f"{under or COMMON}/{sha256}")
+        name = f"{under or COMMON}/{sha256}"
+        if not await self._puts.remove(name):
+            await self._run(self._client.remove_object, self._bucket, name)
         self._cache.evict(sha256)
 
     def close(self) -> None:

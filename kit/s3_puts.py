@@ -1,7 +1,8 @@
-"""Putting small objects without a thread, which the client library for everything else needs four times the CPU for."""
+"""Putting and removing small objects without a thread, for which the client library for the rest needs far more CPU."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,7 @@ NO_PROXY: Final = "http://127.0.0.1:9"
 
 
 class SmallPuts:
-    """Puts objects on an S3 server, each in one try.
+    """Puts objects on an S3 server and removes them, each in one try.
 
     Units: `connect_s` is the limit for a new connection, `whole_s` for the whole request.
     """
@@ -33,12 +34,18 @@ class SmallPuts:
 
     async def put(self, name: str, data: bytes, media_type: str) -> bool:
         """Store an object; False: it is too large, or may not be stored."""
-        if len(data) > LARGEST_BYTES:
-            return False
-        if self._store is None:
-            self._store = self._open()
+        return len(data) <= LARGEST_BYTES and await self._try(
+            lambda store: store.put_async(name, data, attributes={"Content-Type": media_type}, use_multipart=False)
+        )
+
+    async def remove(self, name: str) -> bool:
+        """Remove an object, which need not be there; False: it may not be removed."""
+        return await self._try(lambda store: store.delete_async(name))
+
+    async def _try(self, ask: Callable[[S3Store], Awaitable[object]]) -> bool:
+        self._store = self._store or self._open()
         try:
-            await self._store.put_async(name, data, attributes={"Content-Type": media_type}, use_multipart=False)
+            await ask(self._store)
         except GenericError:  # no answer, or that of a server in trouble
             self.drop_connections()
             return False

@@ -15,6 +15,7 @@ from contracts.steps import StepName
 from contracts.v1.ids import step_run_id
 from contracts.v1.parts import EphemeralRef
 from lifecycle.audits.jobs import Job
+from lifecycle.audits.runs import ASSESS, EXTRACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +41,42 @@ def run_folder(job_id: UUID, step: StepName) -> str:
     return f"{open_folder(job_id)}/{step_run_id(job_id, step)}"
 
 
+def name_question(folder: str, before: str | None = None) -> str:
+    """The folder of answers to one question of a run, which follows the segment with that hash; None: the first."""
+    return f"{folder}/{before or 'first'}"
+
+
 def list_removable(job: Job) -> Words:
     """What is removed as soon as the job is over: the fetched article and what was said to models and by them.
 
-    Of a cancelled job everything is removed. Only where a webhook is still to be sent, its address stays, in the
-    request.
+    Listing a folder costs more than removing from it, so texts that the log names are removed by their names. Of a
+    cancelled job everything is removed. Only where a webhook is still to be sent, its address stays, in the request.
     """
     if job.over is None or job.over.outcome != "CANCELED":
-        return Words((open_folder(job.job_id),))
+        answers = _list_answers(job)
+        return Words((), answers) if answers else Words((open_folder(job.job_id),))
     every = list_all(job)
     if job.requested is not None and job.requested.has_webhook:
         return Words(every.folders, tuple(each for each in every.texts if each != job.requested.input))
     return every
+
+
+def _list_answers(job: Job) -> tuple[EphemeralRef, ...]:
+    """All that an open job's folder holds, where the log names all of it; else nothing.
+
+    It does where the article was sent as text, and each of the job's own steps had its answer from the first question
+    of its first attempt: whatever else may have been stored belongs to a later question or attempt.
+    """
+    if job.requested is None or job.fetched is None or job.fetched.article != job.requested.input:
+        return ()
+    found = []
+    for step, fact in ((EXTRACT, job.extracted), (ASSESS, job.over)):
+        end = None if fact is None else fact.end
+        answer = None if end is None or end.attempt > 1 else end.transcript
+        if answer is None or answer.answers != name_question(run_folder(job.job_id, step)):
+            return ()
+        found.append(answer)
+    return tuple(found)
 
 
 def list_all(job: Job) -> Words:

@@ -30,6 +30,7 @@ from kit.runs import RunRecord, limit_time
 from kit.settings import SettingsError
 from lifecycle.attempts import Exhausted, NotDue, OwnedByOtherWorker
 from lifecycle.audits.runs import Run
+from lifecycle.audits.words import name_question
 from lifecycle.retries import ATTEMPTS
 from lifecycle.run import NextAttempt
 from services.auditor.domain import AlreadyFailed, Answered, AnswerT, MaterialT, RunRequest
@@ -148,7 +149,7 @@ class Runs:
         )
         record = RunRecord(
             _Texts(self._texts, wanted.until),
-            partial(_name_step, wanted.folder),
+            partial(name_question, wanted.folder),
             attempt.done,
             attempt.on_record,
             is_first=attempt.attempt == 1,
@@ -283,7 +284,3 @@ def _list_looked_up(finished: Finished[AnswerT]) -> frozenset[str]:
             transcript=finished.transcript,
         )
     return found
-
-
-def _name_step(folder: str, before: str | None) -> str:
-    return f"{folder}/{before or 'first'}"

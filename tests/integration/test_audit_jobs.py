@@ -133,6 +133,20 @@ async def test_a_job_that_is_cancelled_before_its_plan_pays_for_the_analyses_it_
     assert await finish(bus, gateway) == COMPLETE - 81_000
 
 
+async def test_a_job_asks_the_blob_store_for_no_more_than_its_words_need(bus: Bus, world: Instance) -> None:
+    """Its request apart: two steps, their documents, and for each claim its words, two questions, answer and body."""
+    auditor = world.spawn()
+    job = await world.gateway(bus).accept(ALICE, ARTICLE)
+    await charge(bus, job)
+
+    async def removed() -> bool:
+        return auditor.store.requests["remove"] > 1
+
+    await until(removed, "its answers are removed", within_s=WITHIN_S)
+    assert auditor.store.requests == {"put": 2 + 2 + 2 * 5, "remove": 2}
+    assert not any("/open/" in name for name in world.store.objects)
+
+
 @pytest.mark.requirement("FH-142")
 async def test_an_article_with_five_new_claims_takes_less_than_two_minutes(bus: Bus, world: Instance) -> None:
     """FH-142: A job takes under two minutes.

@@ -136,8 +136,8 @@ class AuditorProcess:
         self.name = name
         self._url = url
         self._instance = instance
-        self._store = Store()
-        self._store.objects = instance.store.objects
+        self.store = Store()
+        self.store.objects = instance.store.objects
         self._ready = asyncio.Event()
         self._bus: Bus | None = None
         self._task = asyncio.create_task(self._live())
@@ -152,7 +152,7 @@ class AuditorProcess:
 
     async def kill(self) -> None:
         """End it at once. Its connection must be cut before, so that nothing it does while it ends is seen."""
-        self._store.life = Life(1)
+        self.store.life = Life(1)
         if self._bus is not None:
             with suppress(OSError, nats.errors.Error):  # its line is cut
                 await self._bus.client.close()  # or it would connect again
@@ -172,7 +172,7 @@ class AuditorProcess:
             await model.aclose()
 
     async def _work(self, bus: Bus, model: Model) -> None:
-        log, texts, models = EventLog(bus), EphemeralTexts(self._store, CLOCK), _Models(model)
+        log, texts, models = EventLog(bus), EphemeralTexts(self.store, CLOCK), _Models(model)
         runs = Runs(log, texts, models, CLOCK, self.name)
         metrics = AuditorMetrics(CollectorRegistry())
         extractor = Extractor(log, texts, runs, BucketMemos(bus), CLOCK, CALL_MICRO_USD)

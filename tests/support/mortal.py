@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import sha256
 
 from contracts.v1.parts import BlobRef, TextRef
@@ -31,9 +32,11 @@ class Store:
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
+        self.requests: Counter[str] = Counter()
         self.life = Life()
 
     async def put(self, data: bytes, media_type: str = "", *, under: str = "") -> BlobRef:
+        self.requests["put"] += 1
         self.life.touch()
         ref = BlobRef(sha256=sha256(data).hexdigest(), size_bytes=len(data))
         self.objects[f"{under}/{ref.sha256}"] = data
@@ -47,6 +50,7 @@ class Store:
             raise BlobMissing(digest) from None
 
     async def texts(self, place: str) -> list[TextRef]:
+        self.requests["list"] += 1
         self.life.touch()
         names = [name.rpartition("/") for name in self.objects if name.startswith(f"{place}/")]
         return [TextRef(sha256=digest, size_bytes=1, under=under) for under, _, digest in names]
@@ -55,9 +59,11 @@ class Store:
         return sorted({name.split("/")[1] for name in self.objects if name.startswith(f"{place}/")})
 
     async def remove(self, digest: str, under: str | None = None) -> None:
+        self.requests["remove"] += 1
         self.objects.pop(f"{under}/{digest}", None)
 
     async def remove_folder(self, place: str) -> int:
+        self.requests.update(("list", "remove"))
         gone = [name for name in self.objects if name.startswith(f"{place}/")]
         for name in gone:
             del self.objects[name]

@@ -18,6 +18,11 @@ REFUSED = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n"
 BROKEN = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
 
 
+def removal(outcome: str) -> str:
+    body = f"<DeleteResult>{outcome}</DeleteResult>"
+    return f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n\r\n{body}"
+
+
 class Store:
     """What was asked of it, by how many connections."""
 
@@ -99,3 +104,22 @@ async def test_where_nobody_listens_nothing_is_stored() -> None:
     async with serving() as (_, puts):
         pass
     assert not await puts.put("name", b"words", "text/plain")
+
+
+async def test_an_object_is_removed_in_one_request() -> None:
+    async with serving() as (store, puts):
+        store.answer = removal("<Deleted><Key>until/now/name</Key></Deleted>")
+        assert await puts.remove("until/now/name")
+        (head,) = store.requests
+        assert head.startswith("post /bucket?delete")
+        assert b"<Key>until/now/name</Key>" in store.bodies[0]
+
+
+@pytest.mark.parametrize(
+    "answer", [REFUSED, BROKEN, "<Error><Key>name</Key><Code>AccessDenied</Code><Message>no</Message></Error>"]
+)
+async def test_what_may_not_be_removed_is_tried_once(answer: str) -> None:
+    async with serving() as (store, puts):
+        store.answer = removal(answer) if answer.startswith("<") else answer
+        assert not await puts.remove("name")
+        assert len(store.requests) == 1
