@@ -133,6 +133,7 @@ def pattern_id(category: str, cause: str) -> UUID:
     return _derive_id("pattern", category, cause)
 
 
+@lru_cache(maxsize=4096)
 def period_id(account: UUID, month: str) -> UUID:
     """The id of an account's credit of one month, e.g. `2026-12`."""
     return _derive_id("period", str(account), month)
