@@ -29,7 +29,8 @@ class ControlCommitted(OnceEvent):
     """A list of posts in which nothing is wrong was committed to; none of them has run as a control of it yet.
 
     `commitment` is the hash of the list with its salts, so a guess of a post cannot be checked against it. After
-    `closes_at` no run of it begins.
+    `closes_at` no run of it begins. With `holds` it is a set of posts with known answers instead, for the bench alone,
+    and the hash is that of its file; publishing the file opens it.
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.control.committed"
@@ -37,6 +38,7 @@ class ControlCommitted(OnceEvent):
     commitment: Sha256
     size: int = Field(ge=1, le=MOST_CONTROLS)
     closes_at: datetime
+    holds: Literal["CASES"] | None = None
 
     @property
     def batch_id(self) -> UUID:

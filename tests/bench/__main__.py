@@ -65,6 +65,9 @@ def main() -> int:
     cases.add_argument("--max-usd", type=float, help="what --live may cost at most")
     cases.add_argument("--window", type=int, help="the context window of the models --live asks, in tokens")
     cases.add_argument("--recordings", type=Path, help="a folder of answers: written with --live, else replayed")
+    cases.add_argument("--sealed", type=Path, help="posts that `python -m tests.bench.sealed` sealed, instead")
+    cases.add_argument("--proof", type=Path, help="that --sealed was committed to: what /log/v1/proof/ID answers")
+    cases.add_argument("--policy", type=Path, help="whose signatures are accepted: what /log/v1/policy answers")
     breaker = parser.add_argument_group("breaker: what passes before it trips, simulated")
     breaker.add_argument("--seed", type=int, default=bench_breaker.SEED, help="of random draws (default: %(default)s)")
     rebuild = parser.add_argument_group("rebuild: the read model from a ledger that has grown")
@@ -75,7 +78,14 @@ def main() -> int:
         parser.error(f"no such bench: {', '.join(sorted(unknown))}")
     try:
         options = bench_cases.Options(
-            arguments.tier, arguments.live, arguments.max_usd, arguments.window, arguments.recordings
+            arguments.tier,
+            arguments.live,
+            arguments.max_usd,
+            arguments.window,
+            arguments.recordings,
+            arguments.sealed,
+            arguments.proof,
+            arguments.policy,
         )
     except ValueError as error:
         parser.error(str(error))

@@ -16,11 +16,12 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Final, Literal
 
+from kit.clock import SystemClock
 from kit.model_settings import OpenAISettings
 from kit.models.base import Model
 from kit.models.choice import choose
 from kit.models.demo import DemoModel
-from kit.settings import Infrastructure, load
+from kit.settings import Infrastructure, SettingsError, load
 from tests.bench import casebook, generated
 from tests.bench.budget import BudgetedModel, ceilings_of
 from tests.bench.casebook import Post
@@ -34,6 +35,9 @@ from tests.bench.recordings import (
     RecordingSources,
 )
 from tests.bench.report import Report, at_most
+from tests.bench.sealed import SealedSet, require_committed
+from tlog.errors import TlogError
+from tlog.policy import Policy
 
 AT_ONCE: Final = 4
 Tier = Literal["commit", "gate", "full"]
@@ -60,7 +64,8 @@ TIERS: Final[Mapping[Tier, Extent]] = MappingProxyType(
 class Options:
     """Which posts; who is asked. Units: `window` is the tokens that a model asked reads in a request at most.
 
-    Shapes: `live` has a `max_usd` and a `window`; it writes `recordings`; else they are replayed.
+    Shapes: `live` has a `max_usd` and a `window`; it writes `recordings`; else they are replayed. `sealed` is a file of
+    posts that are asked instead of a tier's, with the files that prove that it was committed to.
     """
 
     tier: Tier = "commit"
@@ -68,6 +73,9 @@ class Options:
     max_usd: float | None = None
     window: int | None = None
     recordings: Path | None = None
+    sealed: Path | None = None
+    proof: Path | None = None
+    policy: Path | None = None
 
     def __post_init__(self) -> None:
         """Raises: ValueError: money could be spent without a limit."""
@@ -77,6 +85,8 @@ class Options:
             raise ValueError(
                 "--live needs --window, the context window in tokens of the models asked; nothing else does"
             )
+        if len({self.sealed is None, self.proof is None, self.policy is None}) != 1:
+            raise ValueError("--sealed needs --proof and --policy, and nothing else does")
 
 
 def select_posts(tier: Tier) -> tuple[Post, ...]:
@@ -88,15 +98,30 @@ def bench(folder: Path, report: Report, options: Options | None = None) -> None:
     """Investigate the posts of a tier and report what came of them."""
     del folder
     options = options or Options()
-    posts = select_posts(options.tier)
+    sealed = _open_sealed(options)
+    posts = select_posts(options.tier) if sealed is None else sealed.posts
     model = _model(options)
-    report.head(f"posts with known answers, {options.tier}, {model.name.provider} {model.name.model}")
+    extent = options.tier if sealed is None else "sealed"
+    report.head(f"posts with known answers, {extent}, {model.name.provider} {model.name.model}")
+    if sealed is not None:
+        report.note(f"{sealed.commitment} is leaf {sealed.index} of {sealed.origin}, of {sealed.committed_at:%Y-%m-%d}")
     began = monotonic()
     results = asyncio.run(run_all(model, posts, options))
     print_report(results, report)
     seconds = TIERS[options.tier].seconds
-    target = None if seconds is None or options.live else at_most(seconds)
+    target = None if seconds is None or options.live or sealed is not None else at_most(seconds)
     report.line("took", monotonic() - began, "s", target=target)
+
+
+def _open_sealed(options: Options) -> SealedSet | None:
+    """The posts that are asked instead of a tier's. Raises: SettingsError: nothing proves that they were sealed."""
+    if options.sealed is None or options.proof is None or options.policy is None:
+        return None
+    try:
+        policy = Policy.parse(options.policy.read_bytes())
+        return require_committed(options.sealed.read_bytes(), options.proof.read_bytes(), policy, SystemClock().now())
+    except (OSError, TlogError, ValueError) as error:
+        raise SettingsError(f"{options.sealed}: {error}") from error
 
 
 def _model(options: Options) -> Model:

@@ -190,12 +190,13 @@ class Post(_Strict):
         return None
 
 
-def parse(kind: str, document: str) -> tuple[Post, ...]:
-    """One file's posts. Raises: ValueError."""
+def parse(kind: str | None, document: str) -> tuple[Post, ...]:
+    """One file's posts; without a kind of the file each names its own. Raises: ValueError."""
     given = tomllib.loads(document)
     if given.keys() != {"post"}:
         raise ValueError(f"{kind}: a file of cases holds [[post]] tables and nothing else")
-    return tuple(Post.model_validate({**each, "kind": kind}) for each in given["post"])
+    of_all = {} if kind is None else {"kind": kind}
+    return tuple(Post.model_validate({**each, **of_all}) for each in given["post"])
 
 
 def together(posts: Sequence[Post]) -> tuple[Post, ...]:

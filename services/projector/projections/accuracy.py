@@ -39,8 +39,8 @@ def breaker_keys(event: BreakerChanged) -> Sequence[RowKey]:
 
 
 def commit_keys(event: ControlCommitted) -> Sequence[RowKey]:
-    """The list."""
-    return ((_BATCH, event.batch_id),)
+    """The list; a set of cases for the bench is none."""
+    return () if event.holds is not None else ((_BATCH, event.batch_id),)
 
 
 def open_keys(event: ControlOpened) -> Sequence[RowKey]:
@@ -114,6 +114,8 @@ def change_breaker(tables: Tables, fact: Fact, event: BreakerChanged, material: 
 
 def commit(tables: Tables, fact: Fact, event: ControlCommitted, material: Material) -> None:
     """A list was committed to."""
+    if event.holds is not None:
+        return
     tables[CONTROL_BATCHES].add(ControlBatch(event.batch_id, event.commitment, event.size, event.closes_at, fact.at))
 
 

@@ -96,6 +96,11 @@ def test_a_run_is_a_control_only_if_its_list_was_committed_to_before() -> None:
     assert [row.post_version_id for row in folded(BATCH, run(ONE))[CONTROL_RUNS].current] == [ONE]
 
 
+def test_a_set_of_posts_for_the_bench_is_no_list_of_controls() -> None:
+    tables = folded(BATCH.model_copy(update={"holds": "CASES"}), run(ONE))
+    assert (tables[CONTROL_BATCHES].current, tables[CONTROL_RUNS].current) == ([], [])
+
+
 def test_no_control_begins_once_its_list_is_closed_or_open() -> None:
     closed = ControlCommitted(commitment=BATCH.commitment, size=2, closes_at=START)
     assert folded(closed, run(ONE))[CONTROL_RUNS].current == []

@@ -31,7 +31,7 @@ MEANINGS: Final = {
     "review_decided": "a reviewer judged a finding",
     "variant": "the volume of a variant changed",
     "breaker": "a breaker opened or closed",
-    "control_committed": "a list of controls was committed to",
+    "control_committed": "a list of controls, or of posts for the bench, was committed to",
     "control_opened": "a list of controls was opened",
     "log": "the log began, or got another key",
     "redacted": "decisions about a post were erased",
