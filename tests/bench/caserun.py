@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from functools import partial
+from typing import Final
 from uuid import UUID
 
 from prometheus_client import CollectorRegistry
@@ -21,6 +22,7 @@ from analyses.kinds import InvalidSubmission
 from analyses.research import FETCH_URL, parse_fetch_url
 from analyses.snippets import page_text
 from contracts.v1 import ClaimProposed, ClaimRejected, Event, InvestigationCompleted, InvestigationFailed
+from contracts.v1.gates import GatePolicy
 from contracts.v1.parts import ClaimPayload, InvestigationInput, Picture, Source
 from kit.clock import SystemClock
 from kit.documents.reading import Reader
@@ -43,6 +45,7 @@ from tests.support.factories import VERSION_ID, requested
 from tests.support.fakes import FixedPriors, MemoryKeys, MemoryLog, MemoryTexts, NoResearch, StillClock, handled
 
 TRIES = 4
+NO_LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True)
@@ -139,16 +142,20 @@ class _WithPages:
         return compare_with_page(source, Page(source.url, blob, datetime.now(UTC), CitedText(page_text(text))))
 
 
-async def run(post: Post, model: Model, beyond: World) -> Result:
-    """Investigate one post."""
+async def run(
+    post: Post, model: Model, beyond: World, *, limits: Limits = NO_LIMITS, policy: GatePolicy | None = None
+) -> Result:
+    """Investigate one post, within the limits; what is proposed has to pass the gates of the policy."""
     world = _WithPages(post, beyond)
     texts = MemoryTexts()
     request = requested()
     log = MemoryLog(request, versions={VERSION_ID: await _input(post, texts)})
     investigator = Investigator(
-        log, texts, MemoryKeys(), model, StillClock(), "bench", priors=FixedPriors(), research=world, limits=Limits()
+        log, texts, MemoryKeys(), model, StillClock(), "bench", priors=FixedPriors(), research=world, limits=limits
     )
-    validator = Validator(log, texts, MemoryKeys(), model, world, StillClock(), unchecked_allowed=model.labelled_demo)
+    validator = Validator(
+        log, texts, MemoryKeys(), model, world, StillClock(), unchecked_allowed=model.labelled_demo, policy=policy
+    )
     await _delivered(log, lambda attempt: investigator.on_investigation_requested(request, attempt))
     proposed = [event for event in log.events if isinstance(event, ClaimProposed)]
     await asyncio.gather(*(_judged(log, validator, claim) for claim in proposed))

@@ -15,23 +15,30 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from typing import Final, Literal
 
 import pytest
 
 from analyses import flagging_kind
 from analyses.flagging import Candidate, Review
-from analyses.research import FETCH_URL
+from analyses.research import FETCH_URL, parse_fetch_url
+from analyses.submission import SUBMIT_CORRECTION
 from contracts.steps import Turns
 from contracts.v1.parts import ClaimPayload, Source
 from kit.model_settings import ChatSettings, OpenAISettings
-from kit.models.base import Brief, Sampling
+from kit.models.base import Brief, Limits, Sampling
 from kit.models.choice import choose_opinion
 from kit.models.failover import KeyedModel
 from services.validator.opinion import SecondOpinion
 from services.validator.ports import ask
 from tests.bench.calibrate import Question, list_questions
+from tests.bench.casebook import Kind, Post
+from tests.bench.casereport import compare_mirrors
+from tests.bench.caserun import Result, World, run
 from tests.bench.facts import ENGLISH
+from tests.bench.generated import generate
+from tests.bench.weak_proposer import POLICY
 from tests.support.fakes import MemoryTexts
 from tests.support.local_model import NAME, find_weights, serving
 from tests.unit.validator.test_opinion import Opinionated
@@ -118,11 +125,13 @@ async def test_answers_are_counted_by_what_is_so() -> None:
 
 
 @pytest.mark.needs_model
-async def test_a_real_model_may_call_a_tool(model: KeyedModel, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_real_model_calls_a_function_and_answers_from_what_it_got(
+    model: KeyedModel, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked: list[str] = []
 
     async def fetch(arguments: str) -> str:
-        asked.append(arguments)
+        asked.append(parse_fetch_url(arguments))
         return json.dumps({"ok": True, "status": 200, "contentText": "The number is 7."})
 
     brief: Brief[None, str] = Brief(
@@ -137,8 +146,9 @@ async def test_a_real_model_may_call_a_tool(model: KeyedModel, capsys: pytest.Ca
     )
     finished = await ask(model, brief)
     with capsys.disabled():
-        print(f"\n{model.name.model} called the function {len(asked)} times")
-    assert all(isinstance(json.loads(arguments), dict) for arguments in asked)
+        print(f"\n{model.name.model} called the function {len(asked)} times and said: {finished.answer}")
+    assert set(asked) == {"https://example.org/number"}
+    assert "7" in finished.answer
     assert finished.usage.input_tokens
 
 
@@ -174,3 +184,45 @@ async def test_a_real_model_judges_and_what_it_judges_is_counted(
     with capsys.disabled():
         print(f"\n{model.name.model}, second opinion\n{write_matrix(opinions)}\nreview\n{write_matrix(reviews)}")
     assert sum(opinions.values()) == sum(reviews.values()) == len(questions)
+
+
+def few_posts() -> list[Post]:
+    """One post of each kind in which a flag is false, and one mirrored pair in which something is wrong."""
+    alone: tuple[Kind, ...] = ("planted", "corrected", "injected_post", "injected_page")
+    every = list(generate(Fraction(1, 60)))
+    one = next(post for post in every if post.mirror_of is not None and post.wrong)
+    return [
+        *(post for post in every if post.id in (one.id, one.mirror_of)),
+        *(next(post for post in every if post.kind == kind) for kind in alone),
+    ]
+
+
+def write_outcomes(results: Iterable[Result]) -> str:
+    """What became of each post, and of what was proposed about it, by whether it is wrong."""
+    columns = ("proposed", "refused", "released", "failed")
+    rows = [f"{'':<24}" + "".join(f"{each:>10}" for each in columns)]
+    counted: dict[str, Counter[str]] = {}
+    for result in results:
+        row = counted.setdefault(f"{result.post.kind}, {'wrong' if result.post.wrong else 'right'}", Counter())
+        refused, released = len(result.refused), len(result.claims)
+        row.update(proposed=refused + released, refused=refused, released=released, failed=result.failure is not None)
+    rows += [f"{name:<24}" + "".join(f"{row[each]:>10}" for each in columns) for name, row in counted.items()]
+    return "\n".join(rows)
+
+
+@pytest.mark.needs_model
+@pytest.mark.requirement("TR-50")
+async def test_nothing_that_a_real_model_proposes_wrongly_is_released(
+    model: KeyedModel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TR-50: Mirrored posts have the same outcome; planted, injected and corrected ones get no false flag.
+
+    Whatever the model says: the post's own page is the only one that is found, and one page is no two sources.
+    """
+    limits = Limits(rounds=4, decisions={SUBMIT_CORRECTION.name: 2})
+    results = [await run(post, model, World(), limits=limits, policy=POLICY) for post in few_posts()]
+    with capsys.disabled():
+        print(f"\n{model.name.model}, six posts\n{write_outcomes(results)}")
+    assert [result.false_flags for result in results if result.false_flags] == []
+    mirrors = compare_mirrors(results)
+    assert (mirrors.pairs, mirrors.differing) == (1, 0)

