@@ -226,3 +226,5 @@ async def test_nothing_that_a_real_model_proposes_wrongly_is_released(
     assert [result.false_flags for result in results if result.false_flags] == []
     mirrors = compare_mirrors(results)
     assert (mirrors.pairs, mirrors.differing) == (1, 0)
+    if SERVER is None:
+        assert any(result.refused and result.failure is None for result in results), "the small one did propose wrongly"
