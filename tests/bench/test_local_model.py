@@ -27,7 +27,7 @@ from analyses.submission import SUBMIT_CORRECTION
 from contracts.steps import Turns
 from contracts.v1.parts import ClaimPayload, Source
 from kit.model_settings import ChatSettings, OpenAISettings
-from kit.models.base import Brief, Limits, Sampling
+from kit.models.base import Brief, Limits, ModelError, Sampling
 from kit.models.choice import choose_opinion
 from kit.models.failover import KeyedModel
 from services.validator.opinion import SecondOpinion
@@ -109,8 +109,12 @@ async def review_all(model: KeyedModel, questions: Iterable[Question]) -> Confus
             turns=step.turns,
             schema=step.schema,
         )
-        approved = (await ask(model, brief)).answer.approved
-        counted[each.is_right, "shown wrong" if approved else "not shown"] += 1
+        try:
+            approved = (await ask(model, brief)).answer.approved
+        except ModelError:  # it was cut short
+            counted[each.is_right, "unreadable"] += 1
+        else:
+            counted[each.is_right, "shown wrong" if approved else "not shown"] += 1
     return counted
 
 
