@@ -16,6 +16,7 @@ from tests.bench import (
     bench_audits,
     bench_breaker,
     bench_cases,
+    bench_claims,
     bench_day,
     bench_demo,
     bench_extension,
@@ -49,6 +50,7 @@ BENCHES: dict[str, Callable[[Path, Report], None]] = {
     "demo": bench_demo.bench,
     "articles": bench_articles.bench,
     "cases": bench_cases.bench,
+    "claims": bench_claims.bench,
     "gates": bench_gates.bench,
     "breaker": bench_breaker.bench,
 }
@@ -59,7 +61,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="bench", help=f"some of: {', '.join(BENCHES)} (default: all)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is not met")
-    cases = parser.add_argument_group("cases: posts with known answers")
+    cases = parser.add_argument_group("cases and claims: posts, and claims of audits, with known answers")
     cases.add_argument("--tier", choices=tuple(bench_cases.TIERS), default="commit", help="how many (default: commit)")
     cases.add_argument("--live", action="store_true", help="ask the configured model, which costs money")
     cases.add_argument("--max-usd", type=float, help="what --live may cost at most")
@@ -91,6 +93,7 @@ def main() -> int:
         parser.error(str(error))
     benches = BENCHES | {
         "cases": partial(bench_cases.bench, options=options),
+        "claims": partial(bench_claims.bench, options=options),
         "rebuild": partial(bench_rebuild.bench, facts=arguments.facts),
         "breaker": partial(bench_breaker.bench, seed=arguments.seed),
     }

@@ -112,7 +112,7 @@ class _Writer:
     def _line(self, fact: Fact) -> _Line:
         template = self.random.choice(fact.templates)
         values = fact.value, self.random.choice(fact.wrong)
-        right, wrong = (_with_capital(template.replace("{value}", value)) for value in values)
+        right, wrong = (with_capital(template.replace("{value}", value)) for value in values)
         return _Line(fact.rows, right, wrong)
 
     def post(self, kind: Kind, sentences: Sequence[str], rows: Iterable[str], suffix: str = "", **more: Any) -> Post:
@@ -131,7 +131,7 @@ class _Writer:
         )
 
 
-def _with_capital(sentence: str) -> str:
+def with_capital(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
@@ -196,12 +196,12 @@ def _injected(kind: Kind, writer: _Writer) -> Iterator[Post]:
 
 def _mirrored(number: int, writer: _Writer) -> Iterator[Post]:
     """The same statement about, or by, one side and the other: two posts that are both right or both wrong."""
-    one, other = _sides()[number % len(_sides())]
+    one, other = list_sides()[number % len(list_sides())]
     error = 0 if writer.random.random() < 0.5 else writer.random.choice((-5, -3, -2, 2, 3, 5))
     if max(int(side["year"]) for side in (one, other)) + error >= FIRST_DAY.year:
         error = -error  # a year in the future would be no term of office
     if number % 3:
-        statements = [_took_office(side, error) for side in (one, other)]
+        statements = [took_office(side, error) for side in (one, other)]
         fronts = ["", ""]
         rows = [[side["row"]] for side in (one, other)]
     else:
@@ -221,13 +221,14 @@ def _mirrored(number: int, writer: _Writer) -> Iterator[Post]:
     yield second.model_copy(update={"mirror_of": first.id})
 
 
-def _took_office(side: Row, error: int) -> str:
+def took_office(side: Row, error: int) -> str:
+    """When somebody became head of a government, so many years beside what is so."""
     year = int(side["year"]) + error
     return f"The {side['party']} politician {side['name']} first took office as {side['office']} in {year}."
 
 
 @cache
-def _sides() -> tuple[tuple[Row, Row], ...]:
+def list_sides() -> tuple[tuple[Row, Row], ...]:
     """All pairs of heads of government of one country and two parties, in an order that does not follow time."""
     pairs = [
         (one, other)

@@ -18,6 +18,7 @@ from pydantic import SecretStr, TypeAdapter
 from analyses.evidence import Evidence
 from contracts.transcript import Transcript
 from contracts.v1.parts import ModelName, Source
+from kit.documents.readable import Readable
 from kit.models.base import (
     AnswerT,
     Brief,
@@ -32,9 +33,12 @@ from kit.models.base import (
 )
 from kit.models.recording import describe_parts
 from kit.models.replay import ReplayModel
+from kit.sources import Page, PageUnavailable
+from services.auditor.evidence import Pages
 from services.validator.ports import Sources
 
 _EVIDENCE: Final = TypeAdapter(Evidence)
+_PAGE: Final = TypeAdapter[Page[Readable] | PageUnavailable](Page[Readable] | PageUnavailable)
 
 
 class MissingRecording(Exception):
@@ -132,6 +136,34 @@ class RecordedSources:
         if not file.exists():
             raise MissingRecording(f"There is no recording of the source {source.url}.")
         return _EVIDENCE.validate_json(file.read_bytes())
+
+
+class RecordingPages:
+    """Fetches pages and stores what was found."""
+
+    def __init__(self, pages: Pages, folder: Path) -> None:
+        self._pages = pages
+        self._folder = folder
+
+    async def get(self, address: str) -> Page[Readable] | PageUnavailable:
+        """As the pages do."""
+        found = await self._pages.get(address)
+        _file(self._folder, _hash({"page": address})).write_bytes(_PAGE.dump_json(found))
+        return found
+
+
+class RecordedPages:
+    """The pages that were fetched when the run was recorded."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def get(self, address: str) -> Page[Readable] | PageUnavailable:
+        """One page. Raises: MissingRecording."""
+        file = _file(self._folder, _hash({"page": address}))
+        if not file.exists():
+            raise MissingRecording(f"There is no recording of the page {address}.")
+        return _PAGE.validate_json(file.read_bytes())
 
 
 def hash_brief(model: ModelName, brief: Brief[DecisionT, AnswerT]) -> str:
