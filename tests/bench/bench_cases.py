@@ -1,7 +1,7 @@
 """How often a model accuses wrongly, and how much it misses, on posts whose answers are known.
 
 Without options the demonstration is asked, which costs nothing. `--live` asks the configured model, with `--max-usd`
-and `--window`.
+and `--window`. No second opinion is asked: it could only stop more.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Final, Literal
 
+from analyses.gates import RULES
 from kit.clock import SystemClock
 from kit.model_settings import OpenAISettings
 from kit.models.base import Model
 from kit.models.choice import choose
 from kit.models.demo import DemoModel
-from kit.settings import Infrastructure, SettingsError, load
+from kit.settings import GateSettings, Infrastructure, SettingsError, load
 from tests.bench import casebook, generated
 from tests.bench.budget import BudgetedModel, ceilings_of
 from tests.bench.casebook import Post
@@ -133,15 +134,19 @@ def _model(options: Options) -> Model:
 
 
 async def run_all(model: Model, posts: Sequence[Post], options: Options) -> list[Result]:
-    """The results of all posts, a few at a time."""
+    """The results of all posts, a few at a time. What a model proposes has to pass the gates that the settings ask for.
+
+    The demonstration has to pass none, as in the validator: its sources are no real pages.
+    """
     places = asyncio.Semaphore(AT_ONCE)
+    policy = None if model.labelled_demo else load(GateSettings).policy(RULES, own_hosts=())
     async with AsyncExitStack() as stack:
         beyond = await _world(options, stack)
 
         async def one(post: Post) -> Result:
             async with places:
                 try:
-                    return await run(post, model, beyond)
+                    return await run(post, model, beyond, policy=policy)
                 except MissingRecording as missing:
                     return Result(post, failure=str(missing))
 

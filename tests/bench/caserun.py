@@ -1,6 +1,6 @@
 """One post through the services' own handlers, from a request to its result: only the log and the stores are in memory.
 
-Whatever stands between a model's answer and a reader, every gate and rule, stands here too.
+Whatever stands between a model's answer and a reader stands here too: every rule, and the gates that a policy asks for.
 """
 
 from __future__ import annotations

@@ -38,7 +38,10 @@ FINDING = {
     "context": "Bats are blind.",
     "summary": "They see.",
     "reasoning": "All species see.",
-    "sources": [{"url": "https://bats.example/eyes", "title": "Bats", "snippet": SNIPPET}],
+    "sources": [
+        {"url": "https://bats.example/eyes", "title": "Bats", "snippet": SNIPPET},
+        {"url": "https://zoo.example/questions", "title": "Questions", "snippet": "Every bat in our house can see."},
+    ],
 }
 TURNS = (
     Answer((submit("a", FINDING),)),
@@ -72,6 +75,16 @@ async def test_a_recorded_run_has_the_same_result_without_a_provider(tmp_path: P
     assert await replay(tmp_path) == recorded
 
 
+async def test_what_a_model_proposed_has_to_pass_the_gates_that_the_settings_ask_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await record(tmp_path)
+    monkeypatch.setenv("OPENERRATA_VALIDATOR_GATE_FAMILIES", "3")
+    result = await replay(tmp_path)
+    assert (result.claims, result.failure) == ((), None)
+    assert [each.gate for each in result.refused] == ["families"]
+
+
 @pytest.mark.requirement("TR-41")
 @pytest.mark.parametrize("change", [{"text": f"{BATS.text} Indeed."}, {"platform": "X"}])
 async def test_what_was_not_recorded_is_no_pass(
@@ -92,7 +105,7 @@ def test_each_missing_file_is_a_failure(tmp_path: Path) -> None:
     """TR-41: The posts with known answers are many, wrong ones have a twin, and a missing recording fails."""
     asyncio.run(record(tmp_path))
     files = [file for file in tmp_path.iterdir() if file.name != "model.json"]
-    assert len(files) == 3, "a run, a review and a source"
+    assert len(files) == 4, "a run, a review and two sources"
     for file in files:
         kept = file.read_bytes()
         file.unlink()
