@@ -28,8 +28,9 @@ from kit.web import CONTACT_URL, GuardedHttpClient, Policy
 from services.auditor.evidence import Pages
 from tests.bench.bench_cases import TIERS, Options
 from tests.bench.budget import BudgetedModel, ceilings_of
+from tests.bench.casereport import MICRO
 from tests.bench.claimbook import Claim, generate
-from tests.bench.claimreport import MICRO, print_report
+from tests.bench.claimreport import print_report
 from tests.bench.claimrun import NoPages, Result, run
 from tests.bench.recordings import MissingRecording, RecordedModel, RecordedPages, RecordingModel, RecordingPages
 from tests.bench.report import Report, at_most

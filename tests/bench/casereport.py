@@ -105,7 +105,7 @@ def tally(results: Iterable[Result]) -> Tally:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What came of posts that belong together. Shapes: `unanswered` are pairs in which a run failed."""
+    """What came of pairs that belong together. Shapes: `unanswered` are those in which a run failed."""
 
     pairs: int
     unanswered: int

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from accuracy.bounds import lower_bound, upper_bound
+from tests.bench.casereport import MICRO, Pairs
 from tests.bench.claimbook import ClaimKind
 from tests.bench.claimrun import Result
 from tests.bench.report import Report, at_most
 
-MICRO: Final = 1_000_000
 PAIRED: Final[tuple[ClaimKind, ...]] = ("neutral", "mirrored")
 _NAMED_AT_MOST: Final = 40
 _HEAD: Final = (
@@ -69,20 +69,6 @@ def tally(results: Iterable[Result]) -> Tally:
         sources=sum(result.on_page + result.not_on_page for result in ended),
         cost_micro_usd=sum(result.cost_micro_usd for result in every),
     )
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """What came of pairs of one kind. Shapes: `unanswered` are those in which a run failed."""
-
-    pairs: int
-    unanswered: int
-    differing: int
-
-    @property
-    def most_differing(self) -> float:
-        """Upper bound of the share of pairs that differ, among those with an answer."""
-        return upper_bound(self.differing, self.pairs - self.unanswered)
 
 
 def compare(results: Sequence[Result], kind: ClaimKind) -> Pairs:

@@ -19,8 +19,9 @@ from kit.models.demo import DemoModel
 from kit.sources import Page, PageUnavailable
 from tests.bench import bench_claims
 from tests.bench.bench_cases import Options
+from tests.bench.casereport import Pairs
 from tests.bench.claimbook import SIZES, Claim, generate
-from tests.bench.claimreport import Pairs, compare, print_report, tally
+from tests.bench.claimreport import compare, print_report, tally
 from tests.bench.claimrun import NoPages, Result, run
 from tests.bench.facts import read_table
 from tests.bench.recordings import RecordedModel, RecordedPages, RecordingModel, RecordingPages
@@ -99,7 +100,7 @@ async def test_a_verdict_has_a_side_where_quotes_of_two_pages_carry_it() -> None
 @pytest.mark.requirement("TR-55")
 async def test_what_stands_on_no_page_carries_nothing_and_is_counted() -> None:
     """TR-55: Audits are measured by claims with known answers: sides, pairs, and quotes on their page."""
-    invented = answer(scenario(item(OFFICE, "nobody has ever measured this tower"), item(PAPER)))
+    invented = answer(scenario(item(OFFICE, "no one has ever measured this tower"), item(PAPER)))
     found = await judge(TALL, invented, OFFICE)
     assert (found.says, found.is_right, found.is_wrong) == (None, False, False)
     assert (found.on_page, found.not_on_page) == (0, 2), "one quote is not there, one page was never opened"
