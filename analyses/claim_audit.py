@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar, Final
 
-import orjson
 from pydantic import JsonValue
 
 from analyses.blocks import wrap_block
@@ -214,4 +213,4 @@ def _join(blocks: Sequence[tuple[str, str]]) -> tuple[Part, ...]:
 
 
 def _json(value: object) -> str:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    return json.dumps(value, ensure_ascii=False, indent=2)

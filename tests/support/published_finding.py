@@ -12,6 +12,7 @@ from contracts.v1.finding import FindingState
 from kit.database import Database
 from kit.pages import read_last_sequence
 from services.commands.export.run import export
+from services.gateway.extension.status import ANSWER_TTL_S
 from tests.integration.readmodel_tables import everything
 from tests.support.gateway import BATCH, LOOK, VIEW, Running
 from tests.support.public_record import Article, Finding
@@ -79,7 +80,8 @@ class Published:
         async def followed() -> bool:
             return await seen_by_readers(self) == (found, found, found)
 
-        await until(followed, "answers that were cached follow")
+        # Much later, answers follow because they are forgotten, whether a gateway hears of the change or not.
+        await until(followed, "answers that were cached follow", within_s=ANSWER_TTL_S / 3)
 
     async def page(self, path: str, **headers: str) -> str:
         """The text of a page or document."""

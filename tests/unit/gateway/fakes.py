@@ -271,12 +271,14 @@ class Signs:
     names: tuple[str, ...] = ()
     helpful: tuple[str, ...] = ()
     asked: int = 0
+    helpful_asked: int = 0
 
     async def find_failing(self) -> tuple[str, ...]:
         self.asked += 1
         return self.names
 
     async def find_degraded(self) -> tuple[str, ...]:
+        self.helpful_asked += 1
         return self.helpful
 
 

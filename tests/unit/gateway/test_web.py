@@ -70,6 +70,7 @@ async def test_without_a_blob_store_readers_are_served_but_better_elsewhere() ->
     bench = Bench()
     bench.health.helpful = ("blobs",)
     assert (await bench.http.get("/health")).json()["status"] == "ok"
+    assert bench.health.helpful_asked == 0, "a blob store that says nothing would delay the answer"
     response = await bench.http.get("/ready")
     assert (response.status_code, response.json()) == (503, {"ready": False, "broken": ["blobs"]})
 
