@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
@@ -40,6 +40,14 @@ async def stores(blobs: Blobs, text: str) -> bool:
     return True
 
 
+async def lists(blobs: Blobs, place: str) -> bool:
+    try:
+        await blobs.texts(place[:20])
+    except BlobsUnavailable:
+        return False
+    return True
+
+
 async def test_what_needs_a_stopped_store_is_refused_soon(server: EmbeddedStack) -> None:
     blobs = opened(server, server.endpoints.s3_endpoint)
     try:
@@ -57,21 +65,24 @@ async def test_what_needs_a_stopped_store_is_refused_soon(server: EmbeddedStack)
         blobs.close()
 
 
-async def test_half_open_connections_are_replaced(server: EmbeddedStack) -> None:
-    """All of the pool, after the first that is found dead."""
+@pytest.mark.parametrize("ask", [stores, lists])
+async def test_half_open_connections_are_replaced(
+    server: EmbeddedStack, ask: Callable[[Blobs, str], Awaitable[bool]]
+) -> None:
+    """All of the pool, after the first that is found dead, of either client library."""
     async with Line(server.endpoints.s3_endpoint) as line:
         blobs = opened(server, line.url)
         try:
             line.delay_s = 0.2  # so that each of them has a connection of its own
-            await asyncio.gather(*(blobs.put_text(f"{number} {LONG}") for number in range(8)))
+            assert all(await asyncio.gather(*(ask(blobs, f"{number} {LONG}") for number in range(8))))
             line.delay_s = 0.0
             line.fail("half-open")
             line.heal()
             began = asyncio.get_running_loop().time()
-            assert await stores(blobs, "again " + LONG)
+            assert await ask(blobs, f"again {LONG}")
             assert asyncio.get_running_loop().time() - began < RECOVERED_S
             began = asyncio.get_running_loop().time()
-            assert all(await asyncio.gather(*(stores(blobs, f"{number} again {LONG}") for number in range(8))))
+            assert all(await asyncio.gather(*(ask(blobs, f"{number} again {LONG}") for number in range(8))))
             assert asyncio.get_running_loop().time() - began < REFUSED_S, "the others were dead too"
         finally:
             blobs.close()
