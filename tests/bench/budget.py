@@ -34,6 +34,8 @@ from kit.models.failover import KeyedModel
 from kit.models.prices import MILLION
 from kit.settings import SettingsError
 
+MONEY_LIMIT: Final = "MoneyLimit"
+"""The name of the error of a request that the rest of the sum does not pay for."""
 ANSWER_TOKENS: Final = 16_000
 """How long one answer may be where its step sets no limit: without any, no request's cost would have a bound."""
 
@@ -86,7 +88,7 @@ class Budget:
             if not self._reserved:
                 left, most = format_usd(self.left_micro_usd), format_usd(micro_usd)
                 reason = f"The money limit of this bench is reached: {left} are left, and a request could cost {most}."
-                raise ModelError("NON_RETRYABLE", reason, name="MoneyLimit", usage=usage)
+                raise ModelError("NON_RETRYABLE", reason, name=MONEY_LIMIT, usage=usage)
             await self._settled.wait()
         self._reserved += micro_usd
 

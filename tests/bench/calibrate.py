@@ -1,6 +1,6 @@
 """Ask a second model about corrections whose truth is known, and add its answers to the file that sets its thresholds.
 
-    python -m tests.bench.calibrate FILE --max-usd 5
+    python -m tests.bench.calibrate FILE --max-usd 5 --window 128000
 
 The model is that of OPENERRATA_VALIDATOR_OPINION_*. What FILE holds already is not asked again, so that a run that was
 cut short is continued. A price must be known if the model has one: OPENERRATA_MODEL_PRICES.
@@ -20,11 +20,14 @@ from typing import Final
 from analyses.opinion import PROMPT
 from contracts.v1.opinion import Opinion
 from kit.model_settings import ChatSettings, OpenAISettings
+from kit.models.base import ModelError
 from kit.models.choice import choose_opinion
 from kit.settings import SettingsError, load
 from services.validator.calibration import Answer, read_thresholds
 from services.validator.opinion import SecondOpinion
 from services.validator.settings import OpinionSettings
+from tests.bench.budget import MONEY_LIMIT, BudgetedModel, ceilings_of
+from tests.bench.casereport import MICRO
 from tests.bench.facts import ENGLISH, facts_in, read_languages
 from tests.bench.weak_proposer import WRONG, draw, say
 from tests.support.fakes import MemoryTexts
@@ -59,23 +62,23 @@ def list_questions(each: int = EACH) -> Iterator[Question]:
             yield Question(language, wrong if is_right else right, (right,), is_right)
 
 
-async def calibrate(
-    model: SecondOpinion, name: str, questions: Iterable[Question], path: Path, max_micro_usd: int
-) -> int:
-    """Ask what the file does not hold yet, as long as there is money; how many were asked.
+async def calibrate(model: SecondOpinion, name: str, questions: Iterable[Question], path: Path) -> int:
+    """Ask what the file does not hold yet, as long as the model has money; how many were asked.
 
     Raises: ModelError.
     """
     done = _count(path, name)
-    asked = spent = 0
+    asked = 0
     with path.open("a", encoding="utf-8") as file:
         for number, each in enumerate(questions):
             if number < done:
                 continue
-            if spent >= max_micro_usd:
+            try:
+                said = await model.ask(each.sentence, each.quotations, f"calibration/{number}", resume=False)
+            except ModelError as error:
+                if error.name != MONEY_LIMIT:
+                    raise
                 break
-            said = await model.ask(each.sentence, each.quotations, f"calibration/{number}", resume=False)
-            spent += said.usage.cost_micro_usd or 0
             file.write(_line(name, each, said).model_dump_json() + "\n")
             file.flush()
             asked += 1
@@ -99,6 +102,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.calibrate", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--max-usd", type=float, required=True, help="what this run may cost at most")
+    parser.add_argument("--window", type=int, required=True, help="the context window of the model, in tokens")
     arguments = parser.parse_args()
     try:
         settings, chat = load(OpinionSettings), load(ChatSettings)
@@ -106,10 +110,10 @@ def main() -> int:
             raise SettingsError("OPENERRATA_VALIDATOR_OPINION_MODEL is not set")
         if settings.base_url is not None:
             chat = chat.model_copy(update={"base_url": settings.base_url, "api_key": settings.api_key})
-        model = choose_opinion(settings.model, load(OpenAISettings), chat)
+        chosen = choose_opinion(settings.model, load(OpenAISettings), chat)
+        model = BudgetedModel(chosen, int(arguments.max_usd * MICRO), ceilings_of(chosen, arguments.window))
         opinion = SecondOpinion(model, MemoryTexts(), alternatives=settings.logprobs)
-        limit = int(arguments.max_usd * 1_000_000)
-        asked = asyncio.run(calibrate(opinion, model.name.model, list_questions(), arguments.file, limit))
+        asked = asyncio.run(calibrate(opinion, model.name.model, list_questions(), arguments.file))
         thresholds = read_thresholds(arguments.file, model.name.model, PROMPT.version)
         print(f"{asked} questions asked; believed from: {thresholds or 'nothing on'}")
     except SettingsError as error:
