@@ -26,6 +26,7 @@ import pytest
 
 from kit.embedded import EmbeddedStack, ServiceName, running_endpoints
 from kit.embedded.privileges import make_child_hook
+from kit.errors import Outage
 from kit.vault import MasterKey
 from tests.support.forked import Forked
 from tests.support.suspended import suspended
@@ -68,7 +69,7 @@ async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, with
             if value := await condition():
                 return value
             last = value
-        except TimeoutError as error:
+        except (TimeoutError, Outage) as error:
             last = error
         if (waited_s := monotonic() - began) > within_s:
             raise NotInTime(f"not within {within_s:g} s: {what}; last: {last!r}")
