@@ -52,10 +52,7 @@ async def logged(nats_url: str, database_url: str) -> AsyncIterator[Logged]:
 async def test_a_set_is_proved_to_be_older_than_its_run(
     logged: Logged, database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """TR-54: A sealed set of posts stands in the decision log before it runs, and anybody can check its file.
-
-    TR-54: A sealed set of posts is in the decision log before it runs, and anybody can check its file.
-    """
+    """TR-54: A sealed set of posts is in the decision log before it runs, and anybody can check its file."""
     bus, reader = logged.running.host.bus, Database(database_url, role="reader")
     file = tmp_path / "cases.toml"
     file.write_text(POSTS)
