@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,8 @@ from tests.bench.casereport import Pairs
 from tests.bench.claimbook import SIZES, Claim, generate
 from tests.bench.claimreport import compare, print_report, tally
 from tests.bench.claimrun import NoPages, Result, run
-from tests.bench.facts import read_table
+from tests.bench.facts import facts_in, read_table
+from tests.bench.generated import took_office, with_capital
 from tests.bench.recordings import RecordedModel, RecordedPages, RecordingModel, RecordingPages
 from tests.bench.report import Report
 from tests.support.analysing import OFFICE, PAGES, PAPER, Reader, answer, item, scenario
@@ -84,6 +86,17 @@ def test_claims_follow_from_facts_and_their_pairs_from_one_fact() -> None:
     for kind in SIZES:
         of_kind = [claim.is_true for claim in claims if claim.kind == kind]
         assert 0.35 < sum(of_kind) / len(of_kind) < 0.65
+
+
+@pytest.mark.requirement("TR-55")
+def test_a_claim_is_true_exactly_if_a_table_says_so() -> None:
+    """TR-55: Audits are measured by claims with known answers: sides, pairs, and quotes on their page."""
+    claims = list(generate(Fraction(1, 3)))
+    right = {took_office(side, 0) for side in read_table("leaders")}
+    for language in {claim.language for claim in claims}:
+        facts = chain.from_iterable(facts_in(language).values())
+        right |= {with_capital(line.replace("{value}", fact.value)) for fact in facts for line in fact.templates}
+    assert [claim for claim in claims if claim.is_true is not (claim.text in right)] == []
 
 
 @pytest.mark.requirement("TR-55")
