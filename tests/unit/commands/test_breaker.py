@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from services.commands.breaker import command
+from services.__main__ import main
 
 SAYS: dict[str, str] = {"--cause": "A page was empty.", "--by": "A. Operator"}
 
@@ -24,6 +24,6 @@ def test_nothing_is_asked_without_a_written_cause_and_its_author(
     report.touch()
     given = {**SAYS, **({"--report": str(report)} if name == "close" else {}), option: written}
     words = [word for key, value in given.items() if value is not None for word in (key, value)]
-    done = CliRunner().invoke(command, [name, "ALL", *words, "--data-dir", str(tmp_path / "none")])
+    done = CliRunner().invoke(main, ["breaker", name, "ALL", *words, "--data-dir", str(tmp_path / "none")])
     assert done.exit_code == 2, done.output
     assert f"'{option}'" in done.output

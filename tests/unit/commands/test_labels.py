@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from kit.settings import LabelerSettings, SettingsError, load
 from platforms.atproto.labels import LabelKey
-from services.commands.labels import command
+from services.__main__ import main
 from services.gateway.labels import Labeler
 from tests.support.repositories import DID
 
@@ -23,7 +23,7 @@ SETTINGS: Final = {
 
 
 def test_it_prints_the_parts_of_the_document_and_the_record() -> None:
-    done = CliRunner().invoke(command, ["describe"], env=SETTINGS)
+    done = CliRunner().invoke(main, ["labels", "describe"], env=SETTINGS)
     assert done.exit_code == 0, done.output
     assert SECRET not in done.output
     found = json.loads(done.output)
@@ -48,7 +48,7 @@ def test_it_prints_the_parts_of_the_document_and_the_record() -> None:
 
 @pytest.mark.parametrize("missing", SETTINGS)
 def test_it_names_what_is_missing(missing: str) -> None:
-    done = CliRunner().invoke(command, ["describe"], env={**SETTINGS, missing: None})
+    done = CliRunner().invoke(main, ["labels", "describe"], env={**SETTINGS, missing: None})
     assert done.exit_code == 1
     assert missing in done.output
     assert SECRET not in done.output
