@@ -100,6 +100,16 @@ def test_a_broken_link_is_noticed() -> None:
     assert list(broken("README.md", text)) == ["README.md: nowhere.md", "README.md: README.md#no-such-heading"]
 
 
+def test_the_readme_names_every_folder_and_every_service() -> None:
+    rows = re.findall(r"^\| `([a-z/]+)/` \| (.+)$", (ROOT / "README.md").read_text(), re.M)
+    tracked = [Path(path).parts for path, _ in texts()]
+    assert {name.split("/")[0] for name, _ in rows} == {
+        parts[0] for parts in tracked if len(parts) > 1 and parts[0][0] != "."
+    }
+    services = {parts[1] for parts in tracked if parts[0] == "services" and len(parts) > 2} - {"commands"}
+    assert set(re.findall(r"`(\w+)`", dict(rows)["services"].split("|")[0])) == services
+
+
 @pytest.mark.parametrize(("path", "most"), WORDS.items())
 def test_a_document_is_no_longer_than_it_promises(path: str, most: int) -> None:
     assert len((ROOT / path).read_text().split()) <= most
