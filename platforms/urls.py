@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
-from ada_url import URL, URLSearchParams
+from ada_url import URL
 
 from platforms.base import IdentityMismatch, require_equal
 
@@ -34,9 +34,9 @@ class Url(NamedTuple):
         return f"{self.scheme}://{self.host}{self.path}{self.search}"
 
     def parameter(self, name: str) -> str | None:
-        """The first query parameter of that name, decoded."""
-        value = URLSearchParams(self.search).get(name)
-        return value if isinstance(value, str) else None
+        """The first query parameter of that name, decoded; bytes that are not UTF-8 become U+FFFD."""
+        given = parse_qsl(self.search.removeprefix("?"), keep_blank_values=True)
+        return next((value for key, value in given if key == name), None)
 
 
 def parse_url(url: str) -> Url | None:
