@@ -41,9 +41,8 @@ class Url(NamedTuple):
 
 def parse_url(url: str) -> Url | None:
     """Read a URL; None if it is not an absolute one."""
-    try:
-        parsed = URL(_SURROGATE.sub("\ufffd", url))
-    except ValueError:
+    parsed = _parse(url)
+    if parsed is None:
         return None
     return Url(
         scheme=parsed.protocol.removesuffix(":"),
@@ -78,10 +77,8 @@ def address(url: str) -> str:
 
 def resolve(reference: str, base: str) -> str | None:
     """Resolve a reference; None where a browser could not."""
-    try:
-        return URL(_SURROGATE.sub("\ufffd", reference), base=base).href
-    except ValueError:
-        return None
+    url = _parse(reference, base)
+    return None if url is None else url.href
 
 
 def check_segment(what: str, stated: str | None, segment: str) -> None:
@@ -98,3 +95,14 @@ def decode_component(encoded: str) -> str | None:
         return unquote(encoded, errors="strict")
     except UnicodeDecodeError:
         return None
+
+
+def _parse(text: str, base: str | None = None) -> URL | None:
+    try:
+        url = URL(_SURROGATE.sub("\ufffd", text), base=base)
+    except ValueError:
+        return None
+    if url.pathname.startswith("/") and "|" in url.pathname:
+        # Chromium alone encodes it, so both spellings of an address become one.
+        url.pathname = url.pathname.replace("|", "%7C")
+    return url

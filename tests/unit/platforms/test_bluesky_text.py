@@ -81,3 +81,10 @@ def marked(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
 )
 def test_facets_change_nothing_but_web_addresses(text: str, facets: Any) -> None:
     assert shown_text(text, facets) == text
+
+
+def test_a_vertical_line_counts_as_chromium_encodes_it() -> None:
+    """Whether a path is cut depends on its length as the site's own script sees it."""
+    text = "https://example.com/one|two|three"
+    facets: Any = [{"index": {"byteStart": 0, "byteEnd": len(text)}, "features": [LINK]}]
+    assert shown_text(text, facets) == "example.com/one%7Ctwo%7C..."
