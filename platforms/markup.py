@@ -22,8 +22,12 @@ BLOCKS: Final = "p,li,h1,h2,h3,h4,h5,h6,figcaption,blockquote,tr,td,th,div"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _FOREIGN = re.compile(r"<(?:svg|math)[\t\n\f\r />]", re.IGNORECASE)
-_HOLDS_HTML: Final = frozenset(("foreignobject", "desc", "title", "mi", "mo", "mn", "ms", "mtext", "annotation-xml"))
-"""Elements of SVG and MathML that may hold HTML."""
+_HOLDS_HTML: Final = {
+    "svg": frozenset(("foreignobject", "desc", "title")),
+    "math": frozenset(("mi", "mo", "mn", "ms", "mtext", "annotation-xml")),
+}
+"""Elements of SVG and MathML that may hold HTML; the last one does if its encoding says so."""
+_HTML_ENCODINGS: Final = frozenset(("text/html", "application/xhtml+xml"))
 
 
 def _is_foreign(element: LexborNode) -> bool:
@@ -32,12 +36,13 @@ def _is_foreign(element: LexborNode) -> bool:
     A browser's parser leaves SVG and MathML at `<sup>`; Lexbor (selectolax 1.0) does so for all such tags but that one.
     No site's own editor writes it there, so such a page is rejected rather than read differently.
     """
+    between: set[str] = set()
     above = element.parent
-    while above is not None and above.tag not in ("svg", "math"):
-        if (above.tag or "").lower() in _HOLDS_HTML:
-            return False
+    while above is not None and above.tag not in _HOLDS_HTML:
+        if above.tag != "annotation-xml" or (above.attributes.get("encoding") or "").lower() in _HTML_ENCODINGS:
+            between.add((above.tag or "").lower())
         above = above.parent
-    return above is not None
+    return above is not None and between.isdisjoint(_HOLDS_HTML[above.tag or ""])
 
 
 class Fragment:

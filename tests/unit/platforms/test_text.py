@@ -109,7 +109,17 @@ def test_scripts_never_count(script: str) -> None:
 
 @pytest.mark.parametrize(
     "html",
-    ["<svg><sup>x", "<p><MATH><mrow><sup>x", "<svg><desc><svg><g><sup><p>x", "<svg/><sup>x</sup><svg><sup>x"],
+    [
+        "<svg><sup>x",
+        "<p><MATH><mrow><sup>x",
+        "<svg><desc><svg><g><sup><p>x",
+        "<svg/><sup>x</sup><svg><sup>x",
+        "<svg><mtext><sup>x",
+        "<math><title><sup>x",
+        "<math><annotation-xml><sup>x",
+        "<math><annotation-xml encoding=MathML><sup>x",
+        "<svg><annotation-xml encoding=text/html><sup>x",
+    ],
 )
 def test_what_the_parser_reads_otherwise_than_browsers_is_refused(html: str) -> None:
     with pytest.raises(UnparseableHtml, match="SVG or MathML"):
@@ -118,7 +128,15 @@ def test_what_the_parser_reads_otherwise_than_browsers_is_refused(html: str) -> 
 
 @pytest.mark.parametrize(
     "html",
-    ["<svg/><sup>x", "<sup><svg>x</svg></sup>", "<svg><foreignObject><p><sup>x", "<math><mtext><sup>x", "<svg><sub>x"],
+    [
+        "<svg/><sup>x",
+        "<sup><svg>x</svg></sup>",
+        "<svg><foreignObject><p><sup>x",
+        "<math><mtext><sup>x",
+        "<svg><sub>x",
+        "<math><annotation-xml encoding=text/HTML><p><sup>x",
+        "<math><annotation-xml encoding=application/xhtml+xml><sup>x",
+    ],
 )
 def test_superscripts_beside_and_inside_pictures_are_read(html: str) -> None:
     assert html_to_text(html) == "x"
