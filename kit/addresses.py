@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
+from contracts.rpc.values import JS_WHITE_SPACE
+
 _IPV4 = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})")
 
 
@@ -19,7 +21,7 @@ def ip_range_prefix(address: str) -> str:
 
     Shapes: `unknown` for nothing, `invalid:<lower case>` for anything that is no address. Source: docs/protocol.md 4.
     """
-    address = address.strip()
+    address = address.strip(JS_WHITE_SPACE)
     if not address:
         return "unknown"
     return _ipv4_prefix(address) or _ipv6_prefix(address) or f"invalid:{address.lower()}"

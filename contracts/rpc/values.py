@@ -35,10 +35,11 @@ SAFE_INTEGER: Final = 2**53 - 1
 T = TypeVar("T")
 Parsed = TypeVar("Parsed")
 
-_JS_WHITE_SPACE: Final = (
+JS_WHITE_SPACE: Final = (
     "\t\n\v\f\r \xa0\u1680"
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
+"""What JavaScript's `trim` removes; Python's `strip` differs in both directions."""
 _INSTANT: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]+))?)?Z"
 )
@@ -79,7 +80,7 @@ Optional = Annotated[T | None, _NeverNull()]
 
 
 def _absolute_url(value: str) -> str:
-    trimmed = value.strip(_JS_WHITE_SPACE)
+    trimmed = value.strip(JS_WHITE_SPACE)
     if not ada_url.check_url(trimmed):
         raise PydanticCustomError("url", "must be an absolute URL")
     return trimmed
