@@ -5,7 +5,7 @@
  * author must never be taken for the post's, so whatever is in doubt is not ready.
  */
 import { IN_PAGE, IN_WORKER, onlyInPage, onlyInWorker } from '../builds';
-import { contentText, count, exactly, instant, list, nonEmpty, nullable, optional, webUrl } from '../protocol/read';
+import { contentText, count, exactly, instant, nonEmpty, nullable, optional, webUrls } from '../protocol/read';
 import { addSite, noHtml, notReady, type NotReady, type Reading } from './base';
 import { imageCaption, imageSource, mediaState, createOccurrence, uniqueUrls } from './content';
 import type { Steps } from './steps';
@@ -39,7 +39,7 @@ const metadata = exactly({
   authorHandle: nonEmpty,
   authorDisplayName: optional(nullable(nonEmpty)),
   text: contentText,
-  mediaUrls: list(webUrl),
+  mediaUrls: webUrls,
   likeCount: optional(count),
   retweetCount: optional(count),
   postedAt: optional(instant),

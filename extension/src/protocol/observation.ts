@@ -9,6 +9,7 @@ import {
   contentText,
   count,
   exactly,
+  isWebUrl,
   list,
   literal,
   nonEmpty,
@@ -16,7 +17,9 @@ import {
   oneOf,
   optional,
   type Read,
+  text,
   webUrl,
+  webUrls,
 } from './read';
 
 /** The server takes no more pictures than these; a page's further ones are left out. */
@@ -25,17 +28,23 @@ export const MAX_OCCURRENCES = 256;
 const occurrence = exactly({
   originalIndex: count,
   normalizedTextOffset: count,
-  sourceUrl: webUrl,
+  sourceUrl: text,
   captionText: optional(nonEmpty),
 });
+
+/** The pictures of the web, numbered anew as the server would. */
+const occurrences: Read<Of<typeof occurrence>[]> = (value, at) =>
+  list(occurrence)(value, at)
+    .filter(({ sourceUrl }) => isWebUrl(sourceUrl))
+    .map((one, originalIndex) => ({ ...one, originalIndex }));
 
 const common = {
   externalId: nonEmpty,
   url: webUrl,
   contentText,
   mediaState: literal('text_only', 'has_images', 'has_video'),
-  imageUrls: list(webUrl),
-  imageOccurrences: optional(list(occurrence)),
+  imageUrls: webUrls,
+  imageOccurrences: optional(occurrences),
 };
 
 /** Read what a page says it shows. */

@@ -100,6 +100,12 @@ export const webUrl: Read<string> = (value, at) => {
   return trimmed;
 };
 
+/** Addresses of pictures; what this browser alone can show (`blob:`, another extension's) is left out. */
+export const webUrls: Read<string[]> = (value, at) =>
+  list(text)(value, at)
+    .map((address) => address.trim())
+    .filter(isWebUrl);
+
 export function isWebUrl(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol } = new URL(address);

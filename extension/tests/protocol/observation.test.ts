@@ -57,6 +57,19 @@ describe('what is sent', () => {
     expect(request.observedImageUrls).toEqual([picture(0).sourceUrl]);
     expect(request.observedImageOccurrences).toHaveLength(MAX_OCCURRENCES);
   });
+
+  it('is without the pictures that one browser alone can show', () => {
+    const web = picture(1).sourceUrl;
+    const imageUrls = ['chrome-extension://abc/icon.png', web, 'blob:https://a.example/1', 'file:///C:/i.png'];
+    const imageOccurrences = imageUrls.map((sourceUrl, index) => ({ ...picture(index), sourceUrl }));
+    const shown = { mediaState: 'has_images', imageUrls, imageOccurrences };
+    expect(sent({ ...substack, ...shown })).toMatchObject({
+      observedImageUrls: [web],
+      observedImageOccurrences: [{ ...picture(0), sourceUrl: web }],
+    });
+    const onX = { ...CONTENT, ...shown, metadata: { ...CONTENT.metadata, mediaUrls: imageUrls } };
+    expect(sent(onX)).toMatchObject({ metadata: { mediaUrls: [web] } });
+  });
 });
 
 describe('what is refused', () => {
