@@ -152,8 +152,7 @@ def _join_alternatives(names: list[str]) -> str:
 
 def wire_instant(value: datetime) -> str:
     """Format as `YYYY-MM-DDTHH:MM:SS.mmmZ`, the only form of a date that the extension reads."""
-    utc = value.astimezone(UTC)
-    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 NonEmpty = Annotated[str, Field(min_length=1)]
