@@ -42,7 +42,7 @@ export function isoDate(value: unknown): string | null {
   const date = new Date(value.trim());
   if (value.trim() === '' || Number.isNaN(date.getTime())) return null;
   const iso = date.toISOString();
-  return /^\d{4}-/.test(iso) ? iso : null;
+  return /^(?!0000)\d{4}-/.test(iso) ? iso : null;
 }
 
 /** When JSON-LD below a node says that something was published. */

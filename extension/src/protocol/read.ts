@@ -80,7 +80,7 @@ export const nothing: Read<null> = (value, at) => {
 
 export const digits = matching(/^[0-9]+$/, 'digits');
 
-const INSTANT = /^(\d{4})-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z$/;
+const INSTANT = /^(?!0000)(\d{4})-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z$/;
 
 /** A date and time that ends in `Z`, of a day that exists. */
 export const instant: Read<string> = (value, at) => {

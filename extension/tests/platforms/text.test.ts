@@ -1,6 +1,7 @@
-/** The canonical form of text, and the measure of it that grows with the text. */
+/** The canonical forms of text and dates, and the measure of a text that grows with it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { isoDate } from '../../src/platforms/structured';
 import { NormalLength, normalize } from '../../src/platforms/text';
 
 describe('the canonical form', () => {
@@ -38,5 +39,18 @@ describe('the measure', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+});
+
+describe('a date that a page states', () => {
+  test.each([
+    [' 2026-01-02T03:04:05Z ', '2026-01-02T03:04:05.000Z'],
+    ['0001-01-01', '0001-01-01T00:00:00.000Z'],
+    ['0000-01-01', null],
+    ['-000001-01-01T00:00:00Z', null],
+    ['soon', null],
+    [1, null],
+  ])('%j is %j on the wire', (stated, instant) => {
+    expect(isoDate(stated)).toBe(instant);
   });
 });
