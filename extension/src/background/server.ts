@@ -53,7 +53,7 @@ export async function callProcedure<N extends ProcedureName>(
   timeoutMs = TIMEOUT_MS,
 ): Promise<Result<ProcedureOutput<N>>> {
   const { kind, carriesOpenAiKey } = PROCEDURES[procedure];
-  const sent = input === undefined ? undefined : JSON.stringify(input);
+  const sent = input === undefined ? undefined : JSON.stringify(input, wellFormed);
   const url = new URL(`${access.address.baseUrl}/trpc/${procedure}`);
   const headers = new Headers({ 'x-openerrata-extension-version': access.version });
   if (access.apiKey !== '') headers.set('x-api-key', access.apiKey);
@@ -69,6 +69,11 @@ export async function callProcedure<N extends ProcedureName>(
   const address = kind === 'query' && sent !== undefined ? `${url.href}?input=${encodeURIComponent(sent)}` : url.href;
   const reply = await sendRequest(net, access.address, address, init, timeoutMs);
   return reply.ok ? interpret(procedure, reply.value) : reply;
+}
+
+/** Half a surrogate pair, which a page's script can leave, is refused by the server and counts as U+FFFD in hashes. */
+function wellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value;
 }
 
 /** Read a file of the server's decision log; null where there is none. No key goes with it: the log is for everybody. */

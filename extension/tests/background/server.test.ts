@@ -55,6 +55,13 @@ describe('a request', () => {
     });
   });
 
+  it('has a mark in place of half a surrogate pair, which the server refuses', async () => {
+    const server = new FakeServer();
+    const input = { url: 'u', metadata: { title: 'cut \ud83d', tags: ['\ude00', '😀'] } };
+    await callProcedure(server, access, 'post.registerObservedVersion', input);
+    expect(server.requests[0]?.input).toEqual({ url: 'u', metadata: { title: 'cut \ufffd', tags: ['\ufffd', '😀'] } });
+  });
+
   it('of a query is an address, unsigned', async () => {
     const server = new FakeServer();
     server.answers['post.getInvestigation'] = () => failure('INTERNAL_SERVER_ERROR', 500);
