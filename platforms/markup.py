@@ -80,8 +80,11 @@ class Fragment:
         """Descendants that match, in document order."""
         if self._element is None:
             return self._parser.css(selector)
-        own = self._element.mem_id
-        return [node for node in self._element.css(selector) if node.mem_id != own]
+        return [node for node in self._element.css(selector) if not self.is_root(node)]
+
+    def is_root(self, node: LexborNode) -> bool:
+        """Whether a node is the element that the fragment is narrowed to."""
+        return self._element is not None and self._element.mem_id == node.mem_id
 
     def remove(self, selector: str) -> None:
         """Remove every matching descendant."""

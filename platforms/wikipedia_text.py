@@ -83,7 +83,7 @@ def _remove_sections(content: Fragment, titles: frozenset[str]) -> None:
         raise UnparseableHtml(f"more than {MAX_HEADINGS} headings")
     _refuse_nested(headings)
     headlines = _headlines(content)
-    wrappers = _Wrappers()
+    wrappers = _Wrappers(content)
     for heading in headings:
         # A heading that was removed with an earlier section has no text.
         if _title(headlines.get(heading.mem_id, heading)) in titles:
@@ -132,13 +132,14 @@ def _title(node: LexborNode) -> str:
 class _Wrappers:
     """The heading of each `div.mw-heading`, cached: a wrapper may have thousands of children."""
 
-    def __init__(self) -> None:
+    def __init__(self, content: Fragment) -> None:
+        self._content = content
         self._headings: dict[int, LexborNode | None] = {}
 
     def around(self, heading: LexborNode) -> LexborNode:
         """The wrapper of a heading, if it has one, else the heading itself."""
         parent = heading.parent
-        wrapped = None if parent is None else self._wrapped(parent)
+        wrapped = None if parent is None or self._content.is_root(parent) else self._wrapped(parent)
         if parent is None or wrapped is None or wrapped.mem_id != heading.mem_id:
             return heading
         return parent
