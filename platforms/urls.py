@@ -6,8 +6,9 @@ Python's own parser disagrees with browsers on back slashes, dots, ports and cas
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote, unquote_plus
 
 from ada_url import URL
 
@@ -35,8 +36,8 @@ class Url(NamedTuple):
 
     def parameter(self, name: str) -> str | None:
         """The first query parameter of that name, decoded; bytes that are not UTF-8 become U+FFFD."""
-        given = parse_qsl(self.search.removeprefix("?"), keep_blank_values=True)
-        return next((value for key, value in given if key == name), None)
+        found = _parameter(name).search(self.search)
+        return None if found is None else unquote_plus(found[1] or "")
 
 
 def parse_url(url: str) -> Url | None:
@@ -95,6 +96,13 @@ def decode_component(encoded: str) -> str | None:
         return unquote(encoded, errors="strict")
     except UnicodeDecodeError:
         return None
+
+
+@cache
+def _parameter(name: str) -> re.Pattern[str]:
+    """A pattern, since an address may have hundreds of thousands of parameters."""
+    letters = "".join(f"(?:{re.escape(letter)}|%(?i:{ord(letter):02x}))" for letter in name)
+    return re.compile(rf"(?:^\?|&){letters}(?:=([^&]*))?(?=&|\Z)")
 
 
 def _parse(text: str, base: str | None = None) -> URL | None:
