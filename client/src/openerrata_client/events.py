@@ -45,10 +45,10 @@ class EventCursor:
         return Call("GET", self._path, headers={"Accept": "text/event-stream", **resume})
 
     def take(self, sent: ServerSentEvent) -> Event | None:
-        """One event; None if it was read before. Raises: ApiConnectionError: it cannot be read."""
+        """One event; None if this is none. Raises: ApiConnectionError: it cannot be read."""
         if sent.retry is not None:
             self._retry_s = sent.retry / 1000
-        if not sent.data or (sent.id and sent.id == self._last_id):
+        if not sent.data:
             return None
         try:
             data = json.loads(sent.data)
@@ -57,7 +57,7 @@ class EventCursor:
         self._failures = 0
         self._last_id = sent.id or self._last_id
         self.has_ended = sent.event == LAST
-        return Event(sent.id, sent.event, data)
+        return Event(self._last_id, sent.event, data)
 
     def pause_after(self, error: ApiConnectionError | ApiError) -> float:
         """How long to wait before the stream is opened again. Raises: the error, when it failed too often."""
