@@ -187,6 +187,12 @@ def test_events_from_any_point(client: Client, server: JobServer) -> None:
         assert next(event.id for event in job.events(last_event_id=str(last))) == str(last + 1)
 
 
+def test_nothing_comes_behind_the_last_event(client: Client, server: JobServer, pauses: Pauses) -> None:
+    server.fail("GET /v1/jobs/{id}/events", Fault(204, body=b""))
+    assert list(client.analyze(text=TEXT).events(last_event_id="17")) == []
+    assert pauses == []
+
+
 def test_a_stream_that_never_comes_back_is_given_up(client: Client, server: JobServer, pauses: Pauses) -> None:
     job = client.analyze(text=TEXT)
     server.cuts.extend([1] + [0] * 9)

@@ -21,7 +21,7 @@ from openerrata_client.calls import (
     standard_headers,
 )
 from openerrata_client.errors import ApiConnectionError, ApiError
-from openerrata_client.events import CUT, Event, EventCursor
+from openerrata_client.events import CUT, NOTHING_MORE, Event, EventCursor
 from openerrata_client.exchanges import (
     Call,
     Exchange,
@@ -170,6 +170,8 @@ class AsyncClient:
                     self._build(cursor.call(), QUIET_S), stream=True, follow_redirects=False
                 )
                 try:
+                    if response.status_code == NOTHING_MORE:
+                        return
                     if response.is_success:
                         async for sent in EventSource(response).aiter_sse():
                             event = cursor.take(sent)

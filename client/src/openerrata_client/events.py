@@ -69,4 +69,6 @@ class EventCursor:
         return seconds if stated or self._retry_s is None else self._retry_s
 
 
+NOTHING_MORE: Final = 204
+"""What a server answers behind the last event."""
 CUT: Final = "The stream of events ended before the job did."
