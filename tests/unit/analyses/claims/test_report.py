@@ -133,6 +133,12 @@ def test_a_result_with_gaps_has_a_report(result: dict[str, JsonValue]) -> None:
     assert write_report(result).startswith("# Audit: ")
 
 
+def test_how_much_was_known_is_a_paragraph_behind_the_verdict() -> None:
+    coverage: JsonValue = {"claims_total": 1, "claims_cached": 1, "claims_missing": 0, "coverage_percent": 100}
+    report = write_report({**FULL, "cache_coverage": coverage})
+    assert "\n\n1 of 1 claims were known already (100 %).\n\n" in report
+
+
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "ftp://a.example/", "", "http://", "\ud800"])
 def test_only_web_pages_are_linked(url: str) -> None:
     metadata: JsonValue = {"article_metadata": {"title": "T", "source_url": url}}
