@@ -92,8 +92,10 @@ def from_validation(invalid: ValidationError) -> Problem:
     Only names of fields are repeated: a key that the client made up may be a sentence of its article.
     """
     errors = invalid.errors(include_url=False, include_input=False, include_context=False)
-    issues: list[JsonValue] = [{"path": _path(error), "message": error["msg"]} for error in errors[:ISSUES_SHOWN]]
-    return Problem("VALIDATION_ERROR", "The request is not valid; the details name each field.", {"issues": issues})
+    found = [(_path(error), error["msg"]) for error in errors[:ISSUES_SHOWN]]
+    said = "; ".join(f"{path}: {message}" if path else message for path, message in found)
+    issues: list[JsonValue] = [{"path": path, "message": message} for path, message in found]
+    return Problem("VALIDATION_ERROR", f"The request is not valid. {said}.", {"issues": issues})
 
 
 def _path(error: ErrorDetails) -> str:

@@ -99,3 +99,17 @@ async def test_a_body_that_is_too_large_is_413() -> None:
     bench = opened()
     problem(await analyze(bench, b"x" * 600_000), "PAYLOAD_TOO_LARGE")
     assert bench.jobs.facts == []
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (ARTICLE | {"options": {"max_claims": 11}}, "options.max_claims: Input should be less than or equal to 10"),
+        ({"input_text": "A.", "Secret words": 1, "why": 2}, "…: Extra inputs are not permitted; why: Extra inputs"),
+        (b'{"input_text": "A\\u0000"}', "The request is not valid. a string holds a NUL."),
+    ],
+)
+async def test_what_is_not_valid_is_said_in_the_message(bench: Bench, body: object, said: str) -> None:
+    response = await analyze(bench, body)
+    problem(response, "VALIDATION_ERROR")
+    assert said in response.json()["detail"]
