@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from contracts.accounts import Verb
 from contracts.jobs.values import Document
@@ -94,7 +95,7 @@ class Reception:
         if isinstance(error, Unavailable):
             log.warning("unavailable", correlation=str(exchange.correlation), reason=str(error))
         origin = page_origin(self._public_url, request.headers.get("host", ""))
-        reply = reply_to(_problem_of(error), page_origin=origin, correlation=exchange.correlation)
+        reply = reply_to(_problem_of(error, request), page_origin=origin, correlation=exchange.correlation)
         return Response(reply.body, reply.status, {name.decode(): value.decode() for name, value in reply.headers})
 
 
@@ -123,7 +124,7 @@ def write(body: str, media_type: str, headers: Mapping[str, str], status: int = 
     return Response(body, status, {**_NO_STORE, **headers}, media_type)
 
 
-def _problem_of(error: Exception) -> Problem:
+def _problem_of(error: Exception, request: Request) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, Unavailable):
@@ -135,8 +136,13 @@ def _problem_of(error: Exception) -> Problem:
     if isinstance(error, ClientDisconnected):
         return Problem("VALIDATION_ERROR", "The body of the request is incomplete or broken.")
     if isinstance(error, HTTPException) and error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
-        return Problem("METHOD_NOT_ALLOWED", headers=((b"allow", allowed.encode()),))
+        return Problem("METHOD_NOT_ALLOWED", headers=((b"allow", ", ".join(_list_methods(request)).encode()),))
     if isinstance(error, HTTPException):
         return Problem("NOT_FOUND")
     return Problem("INTERNAL")
+
+
+def _list_methods(request: Request) -> list[str]:
+    """The methods of an address, which may have several routes."""
+    routes = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for each in routes for method in each.methods})

@@ -431,3 +431,12 @@ async def test_requests_are_counted_by_route() -> None:
     await bench.http.get("/v1/whatever-a-client-sends")
     assert 'procedure="/v1/estimate",status="200"' in bench.metrics
     assert 'procedure="unknown",status="404"' in bench.metrics
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"), [("/v1/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV", "DELETE, GET, HEAD"), ("/v1/analyze", "POST")]
+)
+async def test_another_method_is_answered_with_all_that_an_address_takes(path: str, allowed: str) -> None:
+    response = await opened().http.patch(path)
+    problem(response, "METHOD_NOT_ALLOWED")
+    assert response.headers["allow"] == allowed
