@@ -105,8 +105,13 @@ class LoggedJob:
 
     @property
     def updated_at(self) -> datetime:
-        """When something last happened."""
-        return max(fact.envelope.occurred_at for fact in self.facts)
+        """When something last happened to it: not to others' analyses of its claims, nor after its end."""
+        waiting = self.waiting_claims
+        return self.ended_at or max(
+            fact.envelope.occurred_at
+            for fact in self.facts
+            if not isinstance(fact.event, AssertionAnalysed) or fact.event.analysis_id in waiting
+        )
 
     @property
     def expires_at(self) -> datetime:

@@ -124,6 +124,22 @@ async def test_a_job_is_read_as_far_as_it_is() -> None:
     assert (await view(bench, job)).client.request_id is None
 
 
+async def test_what_others_have_analysed_changes_nothing_of_a_job() -> None:
+    bench = opened()
+    job = await start(bench)
+    begin(bench, job)
+    bench.clock.pass_by(1)
+    bench.jobs.add(analysed(assertion(2), run(9)))
+    assert (await view(bench, job)).updated_at == NOW
+    bench.jobs.add(analysed(assertion(2), run(2)))
+    assert (await view(bench, job)).updated_at == NOW + timedelta(seconds=1)
+    await send(bench, "DELETE", job_path(job))
+    bench.clock.pass_by(1)
+    bench.jobs.add(analysed(assertion(3), run(3)))
+    found = await view(bench, job)
+    assert found.updated_at == found.ended_at == NOW + timedelta(seconds=1)
+
+
 @pytest.mark.requirement("FH-16")
 async def test_a_run_that_started_says_that_the_job_runs() -> None:
     """FH-16: A job has one of five statuses and never leaves a terminal one."""
