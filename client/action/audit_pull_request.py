@@ -27,6 +27,8 @@ PAGE: Final = 100
 AT_ONCE: Final = 3
 """Jobs of a free account are limited to five."""
 CELL: Final = 300
+LONGEST_COMMENT: Final = 65_000
+"""Somewhat less than GitHub takes."""
 PLAIN_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&()*+,;=%\[\]-]+")
 Json = Any
 """JSON of GitHub's interface."""
@@ -102,8 +104,10 @@ def describe(outcomes: Sequence[Outcome], left_out: int) -> str:
         lines.append("No Markdown file was changed.")
     if left_out:
         lines.append(f"{left_out} more changed files were not audited (`max-files`).")
-    lines.append("Verdicts are estimates by models; read the evidence.")
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines).rstrip("\n")
+    if len(text) > LONGEST_COMMENT:
+        text = text[:LONGEST_COMMENT].rpartition("\n")[0] + "\n\nThe rest is too long for a comment."
+    return f"{text}\n\nVerdicts are estimates by models; read the evidence.\n"
 
 
 def _verdict(outcome: Outcome) -> str:

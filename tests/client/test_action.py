@@ -113,6 +113,14 @@ def test_words_of_an_article_become_no_mark_up(text: str, address: str) -> None:
     assert not re.search(r"@\w", cells[0])
 
 
+def test_a_comment_is_no_longer_than_one_may_be() -> None:
+    outcomes = [MODULE.Outcome(f"{number}.md", problem="x" * 200) for number in range(1_000)]
+    comment = MODULE.describe(outcomes, 3)
+    assert 60_000 < len(comment) <= 65_536
+    assert comment.startswith(MODULE.MARK)
+    assert comment.endswith("too long for a comment.\n\nVerdicts are estimates by models; read the evidence.\n")
+
+
 def run(folder: Path, forge: Forge, server: JobServer, **inputs: str) -> subprocess.CompletedProcess[str]:
     """Run the script as the action's last step does: its variables by the definition's own names and defaults."""
     (folder / "docs").mkdir(exist_ok=True)
