@@ -58,6 +58,17 @@ async def test_corrections_of_a_post_are_read_from_the_public_record() -> None:
     assert json.loads(said)["investigations"][0]["claims"][0]["quote"] == "The sky is green."
 
 
+async def test_a_procedure_that_refuses_says_why(server: JobServer) -> None:
+    refused = {
+        "message": '[\n {"path": ["platform"], "message": "Input should be X"}\n]',
+        "data": {"code": "BAD_REQUEST"},
+    }
+    body = json.dumps({"error": refused}).encode()
+    server.fail("GET /trpc/public.getPostInvestigations", Fault(400, body=body))
+    failed, said = await call("corrections_of_post", platform="x", external_id="20")
+    assert (failed, 'BAD_REQUEST: [ {"path": ["platform"], "message": "Input should be X"} ]' in said) == (True, True)
+
+
 async def test_a_refusal_says_what_to_do(server: JobServer) -> None:
     server.fail("POST /v1/analyze", Fault(402, "CREDIT_LIMIT_REACHED"))
     failed, said = await call("audit_article", text="A text.")

@@ -6,6 +6,7 @@ server is an `ApiConnectionError`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -136,11 +137,20 @@ def read_error(response: httpx.Response) -> ApiError:
             return CreditExhaustedError(response, CreditLimitReached.read(body))
         found = ProblemDocument.read(body)
     except ValueError:
-        return _class_of(response.status_code, "")(response, "UNKNOWN", response.reason_phrase or "no explanation")
+        return _class_of(response.status_code, "")(response, *_read_other_error(response))
     error = found.error
     return _class_of(response.status_code, error.code)(
         response, error.code, error.message, error.details, found.instance
     )
+
+
+def _read_other_error(response: httpx.Response) -> tuple[str, str]:
+    """Code and message of an answer that is no problem document: a procedure's error, or a proxy's page."""
+    try:
+        error = json.loads(response.content)["error"]
+        return str(error["data"]["code"]), " ".join(str(error["message"]).split())
+    except (KeyError, TypeError, ValueError):
+        return "UNKNOWN", response.reason_phrase or "no explanation"
 
 
 def _class_of(status: int, code: str) -> type[ApiError]:
