@@ -72,6 +72,8 @@ def list_events(logged: LoggedJob) -> Iterator[tuple[int, list[JobEvent]]]:
                 found = [] if one is None else [one]
         if found:
             yield fact.sequence, found
+        if isinstance(fact.event, JobEnded):
+            return  # analyses of a cancelled job's claims go on
 
 
 def encode_events(sequence: int, events: list[JobEvent]) -> bytes:

@@ -447,6 +447,18 @@ async def test_events_resume_from_any_point() -> None:
         problem(await send(bench, "GET", path, last_event_id=wrong), "VALIDATION_ERROR")
 
 
+async def test_nothing_comes_behind_the_end_of_a_cancelled_job() -> None:
+    bench = opened()
+    job = await start(bench)
+    begin(bench, job)
+    await send(bench, "DELETE", job_path(job))
+    bench.jobs.add(analysed(assertion(2), run(2)))
+    path = job_path(job) + "/events"
+    last, name, _ = parse((await send(bench, "GET", path)).text)[-1]
+    assert name == "ended"
+    assert (await send(bench, "GET", path, last_event_id=str(last))).status_code == 204
+
+
 class Client:
     """A client of a stream that has not ended."""
 
