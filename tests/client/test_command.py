@@ -105,6 +105,14 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     assert (ended.exit_code, ended.stderr) == (2, f"Error: {picture} is not text in UTF-8 (byte 1)\n")
 
 
+def test_standard_input_that_is_no_text_is_said_in_one_line(server: JobServer) -> None:
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    command = [sys.executable, "-c", "from openerrata_client.command import main; main()", "-"]
+    ended = subprocess.run(command, input=b"A caf\xe9.", env=environment, capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (2, b"Error: - is not text in UTF-8 (byte 5)\n")
+    assert server.jobs == {}
+
+
 @pytest.mark.parametrize(("language", "shown"), [("en", "read: 12 characters (en)"), (None, "read: 12 characters")])
 def test_a_language_that_is_not_known_yet_is_left_out(language: str | None, shown: str) -> None:
     assert describe(Event("1", "fetched", {"characters": 12, "language": language})) == shown

@@ -114,7 +114,7 @@ def _read_article(article: str) -> Mapping[str, str]:
     """What to send. Raises: OSError, UnicodeDecodeError, OpenErrataError: there is no text."""
     if article.startswith(("http://", "https://")):
         return {"url": article}
-    text = sys.stdin.read() if article == "-" else Path(article).read_text(encoding="utf-8")
+    text = sys.stdin.buffer.read().decode() if article == "-" else Path(article).read_text(encoding="utf-8")
     if text.lstrip().lower().startswith(_PAGE):
         raise OpenErrataError("This is the source of a page: give its address, or its text.")
     if not text.strip():
