@@ -105,6 +105,12 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     assert (ended.exit_code, ended.stderr) == (2, f"Error: {picture} is not text in UTF-8 (byte 1)\n")
 
 
+def test_a_report_is_printed_in_whatever_encoding_the_output_has(server: JobServer, article: str) -> None:
+    ended = CliRunner(charset="latin-1").invoke(AUDIT, [article])
+    assert ended.exit_code == 0, ended.exception
+    assert "\\u201c" in ended.stdout
+
+
 def test_standard_input_that_is_no_text_is_said_in_one_line(server: JobServer) -> None:
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     command = [sys.executable, "-c", "from openerrata_client.command import main; main()", "-"]

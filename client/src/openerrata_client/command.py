@@ -9,6 +9,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
@@ -104,6 +105,8 @@ def make_command(name: str) -> click.Command:
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             context.exit(INTERRUPTED)
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         click.echo(output, nl=not output.endswith("\n"))
         context.exit(exit_status(result))
 
