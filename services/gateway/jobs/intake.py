@@ -222,7 +222,10 @@ def _look_up(bound: StoredFact | None, body_sha256: str, now: datetime) -> NewRe
     assert event is None or isinstance(event, JobIdempotencyKeyBound)
     found = look_up_key(event, bound.sequence if bound is not None else 0, body_sha256, now)
     if isinstance(found, OtherBody):
-        message = "The idempotency key was used for another request within the last 24 hours: take a new one."
+        message = (
+            "The idempotency key, or without one client.request_id, was used for another request within the last "
+            "24 hours: take a new one."
+        )
         raise Problem("VALIDATION_ERROR", message, status=409)
     return found
 

@@ -131,6 +131,14 @@ async def test_the_same_key_with_another_body_is_409() -> None:
     assert len(bench.jobs.of(JobRequested)) == len(bench.jobs.of(CreditPosted)) == 1
 
 
+async def test_a_request_id_that_was_taken_for_a_key_is_named() -> None:
+    bench, client = opened(), {"request_id": "batch 7"}
+    await start(bench, {"input_text": TEXT, "client": client})
+    other = await analyze(bench, {"input_text": "Another text.", "client": client})
+    problem(other, "VALIDATION_ERROR", 409)
+    assert "client.request_id" in other.json()["detail"]
+
+
 @pytest.mark.requirement("FH-34")
 async def test_a_key_is_free_again_after_a_day() -> None:
     """FH-34: After 24 hours the key is free again."""
