@@ -84,6 +84,14 @@ def test_the_receipt_of_a_result_is_verified() -> None:
     assert json.loads(other.payload)["result_sha256"] == receipt.result_sha256
 
 
+def test_a_receipt_is_verified_by_a_clock_that_is_slow() -> None:
+    result = result_of(JOB)
+    signed = jws.extract_compact(result["receipt"].encode()).payload
+    tomorrow = int(time.time()) + 86_400
+    receipt = verify_receipt({**result, "receipt": KEY.sign({**json.loads(signed), "iat": tomorrow})}, keys(KEY))
+    assert receipt.issued_at.timestamp() == tomorrow
+
+
 def changed(name: str, value: object) -> Mapping[str, Any]:
     return {**result_of(JOB), name: value}
 
