@@ -72,12 +72,19 @@ def verify_receipt(result: FullResult | CacheOnlyResult | Mapping[str, JsonValue
         receipt = Receipt.model_validate(_decode(token, keys))
     except ValueError as error:
         raise ReceiptError(f"The receipt is signed, and cannot be read: {error}") from None
-    unsigned = {name: value for name, value in received.items() if name != "receipt"}
-    if sha256(rfc8785.dumps(unsigned)).hexdigest() != receipt.result_sha256:
+    if _hash({name: value for name, value in received.items() if name != "receipt"}) != receipt.result_sha256:
         raise ReceiptError("The result was changed after it was signed.")
     if received.get("job_id") != receipt.job_id:
         raise ReceiptError("The receipt is that of another job.")
     return receipt
+
+
+def _hash(result: Mapping[str, JsonValue]) -> str | None:
+    """None: the result has no canonical form, so that it never was signed."""
+    try:
+        return sha256(rfc8785.dumps(dict(result))).hexdigest()
+    except ValueError:
+        return None
 
 
 def _decode(token: str, keys: PublicKeys) -> Mapping[str, Any]:  # claims of a JWT are untyped JSON
