@@ -49,7 +49,7 @@ _LINE_HYPHEN: Final = re.compile(r"(?<=\w)[-\u2010][ \t]*\r?\n\s*(?=\w)")
 _FOOTNOTE: Final = re.compile(r" ?\[(?:\d{1,4}|[a-z]|(?:note|nb|n) \d{1,3}|[a-z ]{1,30} needed)\](?!\w)")
 _GROUP: Final = re.compile(r" \d{3}(?!\d)")
 _SPACELESS_RANGES: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_SPACELESS: Final = re.compile(f"[{_SPACELESS_RANGES}]")
+SPACELESS: Final = re.compile(f"[{_SPACELESS_RANGES}]")
 WORD: Final = re.compile(rf"[{_SPACELESS_RANGES}]|[^\s{_SPACELESS_RANGES}]+")
 """A word between spaces; in scripts without spaces a single character."""
 
@@ -154,7 +154,7 @@ def _splits_word(text: str, at: int) -> bool:
         return False
     before, after = text[at - 1], text[at]
     if _in_word(before) and _in_word(after):
-        return not (_SPACELESS.match(before) or _SPACELESS.match(after))
+        return not (SPACELESS.match(before) or SPACELESS.match(after))
     if before.isdigit() and (after in "%‰°" or _GROUP.match(text, at)):
         return True
     if after.isdigit() and (before in "-." or (_GROUP.match(text, at - 1) and text[at - 2 : at - 1].isdigit())):

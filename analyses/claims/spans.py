@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from analyses.snippets import SPACELESS
+
 MAX_SPANS: Final = 20
 AROUND: Final = 300
 """Code points before and after a claim."""
@@ -56,7 +58,10 @@ def _find(words: str, text: str) -> Iterator[Span]:
 
 
 def _splits_word(text: str, at: int) -> bool:
-    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
+    """Whether this offset is inside a word, which no character is of a script without spaces."""
+    if not 0 < at < len(text):
+        return False
+    return all(each.isalnum() and not SPACELESS.match(each) for each in text[at - 1 : at + 1])
 
 
 def _count_units(text: str) -> int:

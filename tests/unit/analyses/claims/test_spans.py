@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.claims.spans import MAX_SPANS, Span, find_spans
+from analyses.claims.spans import AROUND, MAX_SPANS, Span, find_context, find_spans
 from tests.support.audit_cases import HOSTILE
 
 
@@ -27,6 +27,9 @@ def test_the_printed_span() -> None:
         ("  ", "a b", None),
         ("a", "", None),
         (" a ", "a", (Span(0, 1, 0, 1),)),
+        ("長城可以從月球上看到", "據報道長城可以從月球上看到，但", (Span(3, 13, 3, 13),)),
+        ("万里の長城は月から見える", "彼は万里の長城は月から見えると言う。", (Span(2, 14, 2, 14),)),
+        ("กำแพงเมืองจีน", "เห็นกำแพงเมืองจีนจากดวงจันทร์", (Span(4, 17, 4, 17),)),
         ("😀", "😀😀", (Span(0, 1, 0, 2), Span(1, 2, 2, 4))),
     ],
 )
@@ -34,6 +37,12 @@ def test_the_printed_span() -> None:
 def test_spans(claim: str, text: str, spans: tuple[Span, ...] | None) -> None:
     """FH-158: A claim's places in the text are stated in code points and UTF-16 units."""
     assert find_spans(claim, text) == spans
+
+
+def test_the_text_around_a_claim_is_cut_in_a_script_without_spaces_too() -> None:
+    around = find_context("長城可見。", "字" * 1_000 + "長城可見。" + "字" * 1_000)
+    assert around is not None
+    assert len(around) == 2 * AROUND + 5
 
 
 @given(HOSTILE | st.text("a😀 ", max_size=4), st.lists(HOSTILE | st.text("a😀 ", max_size=9), max_size=5))
