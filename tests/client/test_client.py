@@ -24,6 +24,7 @@ from openerrata_client import (
     JobFailedError,
     JobTimeoutError,
     NotFoundError,
+    OpenErrataError,
     Options,
     RateLimitError,
     RetryPolicy,
@@ -165,6 +166,12 @@ def test_exactly_one_input(client: Client) -> None:
     for url, text in ((None, None), ("https://news.example/a", TEXT)):
         with pytest.raises(TypeError, match="exactly one"):
             client.analyze(url=url, text=text)
+
+
+def test_half_a_character_cannot_be_sent(client: Client, server: JobServer) -> None:
+    with pytest.raises(OpenErrataError, match="half a character"):
+        client.analyze(text="The sky is blue \ud83d")
+    assert server.asked == []
 
 
 def test_events_go_on_where_they_were_cut(client: Client, server: JobServer, pauses: Pauses) -> None:

@@ -83,4 +83,7 @@ def _body(url: str | None, text: str | None, options: Options | None, labels: Cl
         raise TypeError("give exactly one of url and text")
     given = {"input_url": url, "input_text": text, "options": options, "client": labels}
     asked = AnalyzeRequest(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each has the type of its field
-    return asked.model_dump_json(exclude_none=True).encode()
+    try:
+        return asked.model_dump_json(exclude_none=True).encode()
+    except ValueError:
+        raise OpenErrataError("The text holds half a character (a lone surrogate), which cannot be sent.") from None
