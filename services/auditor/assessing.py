@@ -107,6 +107,18 @@ class Assessor:
             raise Outage(LOG_LAG_S, "the log does not show yet what the job waited for")
         if logged.job.over is not None:
             return
+        try:
+            async for fact in self._conclude(logged, delivery_count):
+                yield fact
+        except LookupError:
+            if not await self._log.is_over(event.job_id):  # its account cancelled it meanwhile, so its words are gone
+                raise
+
+    async def on_exhausted(self, event: JobResolved, reason: str) -> AsyncIterator[Event]:
+        """A job that cannot be ended fails, so that its credit is released."""
+        yield JobEnded(job_id=event.job_id, outcome="FAILED", code="INTERNAL", charged_micro_usd=0)
+
+    async def _conclude(self, logged: LoggedJob, delivery_count: int) -> AsyncIterator[Event]:
         job = await self._gather(logged)
         assessed: _Assessed | None = None
         if _needs_assessment(job):
@@ -118,10 +130,6 @@ class Assessor:
             if assessed is None:
                 return  # the step failed for good, and the job with it
         yield await self._end(job, assessed)
-
-    async def on_exhausted(self, event: JobResolved, reason: str) -> AsyncIterator[Event]:
-        """A job that cannot be ended fails, so that its credit is released."""
-        yield JobEnded(job_id=event.job_id, outcome="FAILED", code="INTERNAL", charged_micro_usd=0)
 
     async def _gather(self, logged: LoggedJob) -> _Analysed:
         """Raises: LookupError: the words of the job have expired."""

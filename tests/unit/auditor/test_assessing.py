@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from contextlib import nullcontext
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -23,6 +24,7 @@ from contracts.jobs.ids import format_job_id
 from contracts.jobs.receipts import PublicKeys
 from contracts.v1 import AssertionAnalysisRequested, JobEnded, JobResolved, RunFailed
 from contracts.v1.job import AuditOptions, PlannedClaim
+from contracts.v1.parts import EphemeralRef
 from kit.errors import Outage
 from services.auditor.domain import Article
 from tests.support.assessing import BODY, ISSUER, KEY, EndWorld
@@ -370,3 +372,20 @@ async def test_a_claims_places_are_counted_in_both_ways() -> None:
     world.articles["https://news.example/a"] = Article(text, NOW.date())
     _, fetched = await world.result(await world.resolved())
     assert [each["spans"] for each in fetched["claim_extraction"]["claims"]] == [None, None]
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+async def test_words_that_went_with_a_cancelled_job_are_no_failure(
+    cancelled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = EndWorld()
+    resolved = await world.resolved()
+
+    async def get(_: EphemeralRef) -> str:
+        if cancelled:
+            world.log.publish(JobEnded(job_id=JOB, outcome="CANCELED", charged_micro_usd=0))
+        raise LookupError("removed")
+
+    monkeypatch.setattr(world, "get", get)
+    with nullcontext() if cancelled else pytest.raises(LookupError):
+        assert [fact async for fact in world.assessor.on_job_resolved(resolved, 1)] == []
