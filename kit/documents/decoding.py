@@ -12,11 +12,12 @@ MAX_CHARACTERS: Final = 2_000_000
 MAX_FIELD_CHARACTERS: Final = 2_048
 """Of what a document says of itself."""
 
+# Read outside the child, so these patterns never go back: a page of 200 bytes could stop its reader for good.
 _HTML_START = re.compile(
-    rb"\s*(?:<!--.{0,1000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    rb"\s*+(?><!--.{0,1000}?-->\s*+)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
-_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-_CHARSET_PARAMETER = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*+=\s*+[\"']?+\s*+([\w.:-]{1,40})", re.IGNORECASE)
+_CHARSET_PARAMETER = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([\w.:-]{1,40})", re.IGNORECASE)
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),

@@ -5,15 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
 import pytest
 
-from kit.documents.decoding import Unreadable
+from kit.documents.decoding import Unreadable, decode, detect_kind
 from kit.documents.reading import Reader
 from kit.documents.walls import MIN_LETTERS, count_letters
+from tests.support.growth import assert_linear
 
 WITHIN_S: Final = 3.0
 BLOCK: Final = 1_000_000
@@ -53,6 +55,14 @@ HOSTILE: Final = {
 }
 
 
+IN_PROCESS: Final[dict[str, tuple[Callable[[int], object], int]]] = {
+    "comments before what is no page": (lambda n: detect_kind(b"<!---->" * n + b"x", None), 3),
+    "blanks in a content type": (lambda n: decode(b"words", f"text/plain; charset={' ' * n}!"), 500),
+    "blanks in a meta element": (lambda n: decode(b"<meta" * 20 + b"charset=" + b" " * n + b"!", None), 200),
+}
+"""What is looked at in the process of the caller, before a child is started."""
+
+
 def test_the_bomb_unpacks() -> None:
     assert zlib.decompress(pack_blanks(3 * BLOCK)) == b" " * 3 * BLOCK
 
@@ -67,6 +77,17 @@ async def test_a_hostile_document_ends_in_time_without_an_article(name: str) -> 
     else:
         assert count_letters(found.text) < MIN_LETTERS
     assert monotonic() - began < WITHIN_S + 30
+
+
+@pytest.mark.parametrize("name", IN_PROCESS)
+def test_what_is_read_outside_the_child_costs_what_its_length_costs(name: str) -> None:
+    work, size = IN_PROCESS[name]
+    assert_linear(work, lambda n: n, size)
+
+
+def test_comments_may_stand_before_a_page() -> None:
+    assert detect_kind(b"\n<!-- a --> <!---->\n<!doctype  html>", None) == "html"
+    assert detect_kind(b"<!-- a --> <p>", None) == "plain"
 
 
 @pytest.mark.parametrize("name", ["blocks 100,000 deep", "300,000 attributes", "a PDF bomb"])
