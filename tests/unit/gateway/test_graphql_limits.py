@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from graphql import get_introspection_query
 
 from kit.database import Database
 from services.gateway.public.graphql.execute import Answer, GraphQL
@@ -83,6 +84,20 @@ async def test_depth_is_counted_through_fragments() -> None:
 async def test_fragments_that_grow_without_end() -> None:
     fragments = " ".join(f"fragment F{n} on Query {{ ...F{n + 1} ...F{n + 1} }}" for n in range(20))
     assert "more than" in await refusal("{ ...F0 } " + fragments + " fragment F20 on Query { __typename }")
+
+
+async def test_fields_that_are_asked_for_again_and_again_are_not_compared() -> None:
+    """To validate a document is to compare each of its fields with each other one of that name.
+
+    So it is refused before it is validated, which would find that there is no such field.
+    """
+    assert "again and again" in await refusal("{ " + "search { nothing } " * 100 + "}")
+    assert "again and again" in await refusal("{ " + "... { search { __typename } } " * 100 + "}")
+    spread = "".join(f"fragment F{n} on Query {{ search {{ __typename }} }} " for n in range(100))
+    assert "again and again" in await refusal("{ ...F0 } " + spread)
+    several = " ".join(f"a{n}: search(first: 1) {{ {FIELDS} }}" for n in range(MAX_ALIASES))
+    assert (await answer("{ " + several + " }")).outcome == "unavailable"
+    assert (await answer(get_introspection_query())).outcome == "done"
 
 
 async def test_too_many_words() -> None:

@@ -115,6 +115,10 @@ class GraphQL:
             document = parse(query, max_tokens=limits.MAX_TOKENS, allow_empty_selection_sets=False)
         except GraphQLSyntaxError as error:
             return Answer("refused", {"errors": [_with_code(error, "GRAPHQL_PARSE_FAILED")]})
+        try:
+            limits.check_repetitions(document)
+        except limits.QueryTooComplex as refusal:
+            return Answer("refused", {"errors": [dict(refusal.formatted)]})
         errors = validate(
             self._schema, document, max_errors=MAX_ERRORS, hide_suggestions=True, allow_empty_selection_sets=False
         )

@@ -6,6 +6,7 @@ variable.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -31,6 +32,8 @@ MAX_TOKENS: Final = 2_000
 MAX_DEPTH: Final = 16
 MAX_ALIASES: Final = 20
 MAX_COST: Final = 5_000
+MAX_REPETITIONS: Final = 10_000
+"""The sum of squares of how often each name is asked for, since fields of one name are compared with each other."""
 ROOT_COST: Final = 10
 WINDOW_COST: Final = 1_000
 """Counting within a time window reads all of the window."""
@@ -56,6 +59,21 @@ class QueryTooComplex(GraphQLError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, extensions={"code": "QUERY_TOO_COMPLEX"})
+
+
+def check_repetitions(document: DocumentNode) -> None:
+    """Check what validating costs. Shapes: the document is parsed, and may be invalid. Raises: QueryTooComplex."""
+    names: Counter[str] = Counter()
+    pending: list[SelectionSetNode | None] = [getattr(each, "selection_set", None) for each in document.definitions]
+    while pending:
+        below = pending.pop()
+        for node in below.selections if below is not None else ():
+            if isinstance(node, FieldNode):
+                names[(node.alias or node.name).value] += 1
+            if isinstance(node, FieldNode | InlineFragmentNode):
+                pending.append(node.selection_set)
+    if sum(count * count for count in names.values()) > MAX_REPETITIONS:
+        raise QueryTooComplex("The query asks for the same fields again and again.")
 
 
 def check(
