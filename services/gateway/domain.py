@@ -33,7 +33,7 @@ def parse_version(text: str) -> Version | None:
     parts = text.split(".")
     if len(parts) > 4 or not all(_SEGMENT.fullmatch(part) and len(part.lstrip("0")) <= 5 for part in parts):
         return None
-    first, second, third, fourth = (*(int(part) for part in parts), *(0,) * (4 - len(parts)))
+    first, second, third, fourth = (*(int(part.lstrip("0") or "0") for part in parts), *(0,) * (4 - len(parts)))
     return (first, second, third, fourth) if max(first, second, third, fourth) <= 65_535 else None
 
 

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
+import httpx
 import pytest
 from graphql import get_introspection_query
 
 from kit.database import Database
 from services.gateway.public.graphql.execute import Answer, GraphQL
 from services.gateway.public.graphql.graph import RecordGraph
+from services.gateway.public.graphql.http import MAX_FIELDS
 from services.gateway.public.graphql.limits import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
 from services.gateway.record.repository import PublicRecord
+from tests.support.graphql_client import endpoint
 
 FIELDS = "edges { cursor title authorName node { id url platform externalId claimCount checkedAt contentHash } }"
 
 
-async def answer(query: str, **variables: Any) -> Answer:
+def graph() -> RecordGraph:
     """Nothing of these documents reaches the database, which is not there."""
-    graphql = GraphQL(
-        RecordGraph(PublicRecord(Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")))
-    )
-    return await graphql.answer(query, variables, None)
+    return RecordGraph(PublicRecord(Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")))
+
+
+async def answer(query: str, **variables: Any) -> Answer:
+    return await GraphQL(graph()).answer(query, variables, None)
 
 
 async def body(query: str, **variables: Any) -> dict[str, Any]:
@@ -103,6 +108,18 @@ async def test_fields_that_are_asked_for_again_and_again_are_not_compared() -> N
 async def test_too_many_words() -> None:
     answered = await body("{ " + "__typename " * (MAX_TOKENS + 1) + "}")
     assert answered["errors"][0]["extensions"] == {"code": "GRAPHQL_PARSE_FAILED"}
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_form_of_too_many_fields_is_not_read(method: str) -> None:
+    async def send(fields: int) -> int:
+        form = urlencode([("query", "{ __typename }"), *[("a", "b")] * (fields - 1)])
+        address, body = (f"/graphql?{form}", None) if method == "GET" else ("/graphql", form)
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(endpoint(graph())), base_url="http://test") as http:
+            return (await http.request(method, address, headers=kind, content=body)).status_code
+
+    assert [await send(MAX_FIELDS), await send(MAX_FIELDS + 1)] == [200, 400]
 
 
 @pytest.mark.parametrize("size", [-1, 0, 10**9])

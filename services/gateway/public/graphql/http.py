@@ -31,6 +31,8 @@ from services.gateway.metrics import Metrics
 from services.gateway.public.graphql.execute import Answer, GraphQL
 
 PATH: Final = "/graphql"
+MAX_FIELDS: Final = 16
+"""Of a form or an address; each costs as much as a hundred bytes of JSON."""
 _JSON: Final = b"application/json; charset=utf-8"
 _RESPONSE: Final = b"application/graphql-response+json; charset=utf-8"
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -150,10 +152,10 @@ def _matches(if_none_match: str, tag: str) -> bool:
 
 
 def _from_parameters(query_string: bytes) -> GraphQLRequest:
-    given = parse_qs(query_string.decode("latin-1"), keep_blank_values=True)
-    if given.get("query", [""])[0] == "":
+    given = _parse_form(query_string.decode("latin-1"))
+    if not given.get("query"):
         raise BadRequest("GET needs a `query` in the address; else send POST.", 405)
-    return _build_request({name: given[name][0] for name in _PARAMETERS if name in given}, encoded=True)
+    return _build_request(given, encoded=True)
 
 
 def _from_body(content_type: str, body: bytes) -> GraphQLRequest:
@@ -161,8 +163,7 @@ def _from_body(content_type: str, body: bytes) -> GraphQLRequest:
     if kind == "application/graphql":
         return _build_request({"query": _decode(body)})
     if kind == _FORM:
-        given = parse_qs(_decode(body), keep_blank_values=True)
-        return _build_request({name: given[name][0] for name in _PARAMETERS if name in given}, encoded=True)
+        return _build_request(_parse_form(_decode(body)), encoded=True)
     if kind != "application/json":
         raise BadRequest("The content type must be application/json.", 415)
     try:
@@ -174,6 +175,14 @@ def _from_body(content_type: str, body: bytes) -> GraphQLRequest:
     if not isinstance(given, dict):
         raise BadRequest("The body must be a JSON object.")
     return _build_request(given)
+
+
+def _parse_form(text: str) -> Mapping[str, str]:
+    try:
+        given = parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise BadRequest(f"There are more than {MAX_FIELDS} fields.") from None
+    return {name: given[name][0] for name in _PARAMETERS if name in given}
 
 
 def _decode(body: bytes) -> str:
