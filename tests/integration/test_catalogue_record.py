@@ -76,6 +76,7 @@ async def test_words_of_claims_excerpts_and_scenarios_are_found(shelf: Shelf) ->
     assert await shelf.find("harbours") == [LAMPS, SHIPS]
     assert await shelf.find("submarine") == []
     assert await shelf.find("' & | ! :* \"") in ([], [LAMPS, SHIPS])
+    assert await shelf.find(f"{'-' * 60} sail") == [SHIPS], "dashes that negate nothing"
     (newest,) = await shelf.reads.page("", None, 1, hidden=False)
     after = (newest.updated_at, newest.id)
     assert [row.id for row in await shelf.reads.page("burn or sail", after, 5, hidden=False)] == [SHIPS]

@@ -205,6 +205,16 @@ async def test_ranked_results_say_it_where_it_counts(database: tuple[str, Databa
     assert rows == (True,)
 
 
+@pytest.mark.parametrize("dashes", ["-" * 60, "- " * 60, "-(" * 60])
+async def test_dashes_that_negate_nothing_say_nothing(database: tuple[str, Database], dashes: str) -> None:
+    """The database fails on more than thirty negations in a row."""
+    async with open_transaction(database[1]) as connection:
+        search = Search(connection)
+        assert await search.ranked(f"{dashes} sofia", Filters()) == await search.ranked("sofia", Filters())
+        assert await search.ranked(dashes, Filters()) == []
+        assert await search.ranked("everyword -everyword", Filters()) == []
+
+
 async def test_what_takes_too_long_is_refused(database: tuple[str, Database]) -> None:
     _, reader = database
     with pytest.raises(BadQuestion, match="too long"):

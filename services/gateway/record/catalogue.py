@@ -15,6 +15,7 @@ from analyses.claims.labels import Label, format_range
 from contracts.jobs.catalogue import EditType, Status
 from contracts.jobs.words import Suggestion
 from services.gateway.record.measures import MeasureQueries, MeasureRow
+from services.gateway.record.question import drop_dashes
 
 ARCHIVE: Final = "https://web.archive.org/web"
 FEW: Final = 500
@@ -256,6 +257,7 @@ class CatalogueQueries(MeasureQueries):
         keys = {"at": at, "after": id_, "limit": limit, "hidden": hidden}
         if not text:
             return await self._all(EntryRow, _NEWEST, **keys)
+        text = drop_dashes(text)
         matches = await self._all(_Match, _MATCHES, text=text, few=FEW)
         if len(matches) < FEW:
             return await self._all(EntryRow, _AMONG, ids=[each.id for each in matches], **keys)

@@ -27,6 +27,7 @@ _COMMON: Final = re.compile(
     re.IGNORECASE,
 )
 _WILD: Final = re.compile(r"([\\%_])")
+_NO_NEGATION: Final = re.compile(r'-{2,}|-(?![\w"])')
 
 
 class BadQuestion(ValueError):
@@ -115,6 +116,11 @@ def is_common(text: str) -> bool:
 def has_sign(text: str) -> bool:
     """Whether the text has a character that the index of signs knows."""
     return _SIGN.search(text) is not None
+
+
+def drop_dashes(text: str) -> str:
+    """The text for `websearch_to_tsquery`, which fails on a few dozen dashes that negate nothing."""
+    return _NO_NEGATION.sub(" ", text)
 
 
 def like_pattern(text: str) -> str:

@@ -22,6 +22,7 @@ from services.gateway.record.question import (
     Filters,
     Hit,
     Place,
+    drop_dashes,
     has_sign,
     has_trigram,
     is_common,
@@ -116,8 +117,9 @@ class Search:
         Only the newest matches are ranked, so that the cost does not depend on how common a word is.
         """
         matching = "words @@ websearch_to_tsquery('english', :text)"
-        condition = Condition(matching, matching, {"text": text})
-        best = await self._order(await self._find(_scope(filters, None), condition, MAX_RANKED), text)
+        words = drop_dashes(text)
+        condition = Condition(matching, matching, {"text": words})
+        best = await self._order(await self._find(_scope(filters, None), condition, MAX_RANKED), words)
         if len(best) == MAX_RANKED:
             return best
         others = await self.newest(text, filters, None, MAX_RANKED)
