@@ -52,7 +52,9 @@ class Observed(Request):
     platform: str
     url: Url
     observed_image_urls: Optional[WebPictures] = None
-    observed_image_occurrences: Optional[Annotated[tuple[ObservedImage, ...], Field(max_length=MAX_OCCURRENCES)]] = None
+    observed_image_occurrences: Optional[
+        Annotated[tuple[ObservedImage, ...], Field(max_length=MAX_OCCURRENCES, fail_fast=True)]
+    ] = None
     metadata: SiteMetadata
 
 

@@ -149,7 +149,7 @@ class VersionKey(Request):
 
 
 class BatchQuestion(Request):
-    posts: Annotated[tuple[VersionKey, ...], Field(min_length=1, max_length=MAX_BATCH)]
+    posts: Annotated[tuple[VersionKey, ...], Field(min_length=1, max_length=MAX_BATCH, fail_fast=True)]
 
 
 class ListedStatus(Wire):

@@ -170,7 +170,7 @@ Sha256Hex = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 Url = Annotated[str, AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})]
 PictureUrl = Annotated[str, AfterValidator(_absolute_url), Field(json_schema_extra={"format": "uri"})]
 """Any absolute URL: the published client also sends those that only the browser knows (`blob:`)."""
-WebPictures = Annotated[tuple[PictureUrl, ...], AfterValidator(_drop_unstorable)]
+WebPictures = Annotated[tuple[PictureUrl, ...], Field(fail_fast=True), AfterValidator(_drop_unstorable)]
 """URLs of pictures; those that cannot be stored are dropped, since the page and not the reader chose them."""
 Count = Annotated[int, BeforeValidator(_to_integer), Field(ge=0, le=SAFE_INTEGER)]
 InstantText = Annotated[str, AfterValidator(_canonical_instant), Field(json_schema_extra={"format": "date-time"})]

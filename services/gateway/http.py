@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 from starlette.types import Message, Receive, Scope, Send
 
 __all__ = ["Message", "Receive", "Scope", "Send"]
@@ -31,7 +33,7 @@ PREFLIGHT: Final[HeaderList] = (
     (b"access-control-max-age", b"86400"),
 )
 
-
+MAX_ERRORS: Final = 100
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9A-Fa-f:]+\](?::\d{1,5})?")
 
 
@@ -58,6 +60,18 @@ class Reply:
     status: int
     body: bytes = b""
     headers: HeaderList = ()
+
+
+def list_errors(invalid: ValidationError) -> list[ErrorDetails]:
+    """What is wrong with a body, without its words.
+
+    Of more than MAX_ERRORS only the number: the library describes all of them or none, and half a megabyte may hold a
+    quarter of a million.
+    """
+    count = invalid.error_count()
+    if count > MAX_ERRORS:
+        return [ErrorDetails(type="too_many", loc=(), msg=f"There are {count} errors in it", input=None)]
+    return invalid.errors(include_url=False, include_input=False, include_context=False)
 
 
 def page_origin(public_url: str, host: str) -> str:

@@ -33,6 +33,7 @@ from services.gateway.http import (
     Reply,
     Scope,
     Send,
+    list_errors,
     read_body,
     respond,
 )
@@ -211,10 +212,9 @@ def _query_input(query_string: bytes, path: str) -> bytes:
 
 
 def _issues(invalid: ValidationError) -> str:
-    errors = invalid.errors(include_url=False, include_input=False, include_context=False)
     issues = [
         {"path": [_printable(str(step))[:100] for step in error["loc"]], "message": error["msg"][:200]}
-        for error in errors[:ISSUES_SHOWN]
+        for error in list_errors(invalid)[:ISSUES_SHOWN]
     ]
     return orjson.dumps(issues, option=orjson.OPT_INDENT_2).decode()
 

@@ -20,7 +20,7 @@ from contracts.jobs.problems import (
     describe_credit_limit,
     describe_problem,
 )
-from services.gateway.http import HeaderList, Reply
+from services.gateway.http import HeaderList, Reply, list_errors
 
 ISSUES_SHOWN: Final = 10
 _PROBLEM: Final = (b"content-type", b"application/problem+json")
@@ -91,8 +91,7 @@ def from_validation(invalid: ValidationError) -> Problem:
 
     Only names of fields are repeated: a key that the client made up may be a sentence of its article.
     """
-    errors = invalid.errors(include_url=False, include_input=False, include_context=False)
-    found = [(_path(error), error["msg"]) for error in errors[:ISSUES_SHOWN]]
+    found = [(_path(error), error["msg"]) for error in list_errors(invalid)[:ISSUES_SHOWN]]
     said = "; ".join(f"{path}: {message}" if path else message for path, message in found)
     issues: list[JsonValue] = [{"path": path, "message": message} for path, message in found]
     return Problem("VALIDATION_ERROR", f"The request is not valid. {said}.", {"issues": issues})

@@ -54,9 +54,11 @@ class AppealRequest(BaseModel):
 
     investigation_id: UUID
     kind: AppealKind
-    claim_ids: tuple[UUID, ...] = Field(default=(), max_length=MOST_CLAIMS)
+    claim_ids: tuple[UUID, ...] = Field(default=(), max_length=MOST_CLAIMS, fail_fast=True)
     text: Annotated[AppealText, AfterValidator(_check_words)]
-    links: tuple[Annotated[AppealLink, AfterValidator(_check_link)], ...] = Field(default=(), max_length=MOST_LINKS)
+    links: tuple[Annotated[AppealLink, AfterValidator(_check_link)], ...] = Field(
+        default=(), max_length=MOST_LINKS, fail_fast=True
+    )
     by_author: bool = False
     statement: Annotated[Note, AfterValidator(_check_words)] | None = None
 

@@ -18,6 +18,7 @@ from services.gateway.http import (
     Reply,
     Scope,
     Send,
+    list_errors,
     read_body,
     respond,
 )
@@ -88,7 +89,7 @@ def parse(model: type[Model], body: bytes) -> Model:
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = list_errors(error)[0]
         place = ".".join(map(str, first["loc"])) or "body"
         raise Refusal(400, f"{place}: {first['msg']}") from None
 

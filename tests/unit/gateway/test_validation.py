@@ -14,6 +14,11 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.rpc.status import BatchQuestion
 from contracts.rpc.values import read
 from platforms import ObservedVersion
+from services.gateway.http import MAX_ERRORS
+from services.gateway.jobs.problems import from_validation
+from services.gateway.public.appeals import AppealRequest
+from services.gateway.public.posted import Refusal, parse
+from services.gateway.rpc import ISSUES_SHOWN
 from tests.unit.gateway.fakes import (
     Bench,
     data,
@@ -274,3 +279,46 @@ def test_only_a_real_nul_is_refused(text: str) -> None:
     assert read(OBSERVED, body).observed_content_text == f"{text}x"
     with pytest.raises(ValidationError):
         read(OBSERVED, json.dumps({**post_on_x(), "observedContentText": f"{text}\0"}).encode())
+
+
+@pytest.mark.parametrize(
+    ("shape", "body", "path"),
+    [
+        (TypeAdapter(BatchQuestion), {"posts": []}, "posts"),
+        (OBSERVED, post_on_x(), "observedImageOccurrences"),
+        (OBSERVED, post_on_x(), "observedImageUrls"),
+        (OBSERVED, post_on_x(), "metadata.mediaUrls"),
+        (TypeAdapter(AppealRequest), {"investigation_id": "", "kind": "FALSE_FLAG", "text": "words"}, "claim_ids"),
+        (TypeAdapter(AppealRequest), {"investigation_id": "", "kind": "FALSE_FLAG", "text": "words"}, "links"),
+    ],
+)
+def test_a_list_is_read_as_far_as_its_first_error(shape: TypeAdapter[Any], body: dict[str, Any], path: str) -> None:
+    """Each error takes a hundred times as long as the two bytes of its item."""
+    *steps, last = path.split(".")
+    at = body = copy.deepcopy(body)
+    for step in steps:
+        at = at[step]
+    faults = []
+    for at[last] in ([1], [1] * 10_000):
+        with pytest.raises(ValidationError) as refused:
+            read(shape, json.dumps(body).encode())
+        faults.append(refused.value.error_count())
+    assert faults[0] == faults[1]
+
+
+async def test_errors_without_number_are_counted_and_not_described() -> None:
+    def name(keys: int) -> bytes:
+        return json.dumps({f"key{number}": 1 for number in range(keys)}).encode()
+
+    few, many = [
+        json.loads((await Bench().mutate("post.recordViewAndGetStatus", name(keys))).json()["error"]["message"])
+        for keys in (MAX_ERRORS - 1, MAX_ERRORS)
+    ]
+    assert len(few) == ISSUES_SHOWN
+    assert many == [{"path": [], "message": f"There are {MAX_ERRORS + 1} errors in it"}]
+    with pytest.raises(Refusal) as refused:
+        parse(AppealRequest, name(MAX_ERRORS))
+    assert b"errors in it" in refused.value.reply.body
+    with pytest.raises(ValidationError) as invalid:
+        TypeAdapter(BatchQuestion).validate_json(name(MAX_ERRORS))
+    assert from_validation(invalid.value).details == {"issues": [{**many[0], "path": ""}]}
