@@ -15,6 +15,7 @@ from kit import circuit, dead_letters
 from kit.bus import Bus, connect
 from kit.publisher import BusError
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import clean, clean_text
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ def list_(consumer: str | None, as_json: bool, data_dir: Path) -> None:
         counted: Counter[str] = Counter()
         async for kept in dead_letters.read_all(bus, consumer):
             counted[kept.dead_letter.consumer] += 1
-            click.echo(_format_json(kept) if as_json else _format_line(kept))
+            click.echo(_format_json(kept) if as_json else format_line(kept))
         return counted
 
     counted = _with_bus(data_dir, main)
@@ -72,9 +73,9 @@ def show(number: int, data_dir: Path) -> None:
     letter = kept.dead_letter
     click.echo(f"number    {kept.number}, written {kept.stored_at:%Y-%m-%d %H:%M:%S} UTC")
     click.echo(f"consumer  {letter.consumer}, delivery {letter.delivery_count}")
-    click.echo(f"reason    {letter.reason}")
+    click.echo(f"reason    {clean(letter.reason)}")
     click.echo(f"fact      {letter.stream} {letter.sequence}  {letter.subject}")
-    click.echo(_format_body(kept.body))
+    click.echo(format_body(kept.body))
 
 
 @command.command()
@@ -151,9 +152,9 @@ def _with_bus(data_dir: Path, action: Callable[[Bus], Awaitable[T]]) -> T:
             raise click.ClickException(str(error)) from error
 
 
-def _format_line(kept: dead_letters.StoredDeadLetter) -> str:
+def format_line(kept: dead_letters.StoredDeadLetter) -> str:
     letter = kept.dead_letter
-    return f"{kept.number:>6}  {kept.stored_at:%Y-%m-%d %H:%M}  {letter.consumer:<36} {letter.reason[:100]}"
+    return f"{kept.number:>6}  {kept.stored_at:%Y-%m-%d %H:%M}  {letter.consumer:<36} {clean(letter.reason[:100])}"
 
 
 def _format_json(kept: dead_letters.StoredDeadLetter) -> str:
@@ -172,8 +173,8 @@ def _format_json(kept: dead_letters.StoredDeadLetter) -> str:
     )
 
 
-def _format_body(body: bytes) -> str:
+def format_body(body: bytes) -> str:
     try:
-        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+        return clean_text(json.dumps(json.loads(body), indent=2, ensure_ascii=False))
     except ValueError:
         return repr(body)

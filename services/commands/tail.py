@@ -23,6 +23,7 @@ from kit.errors import Retry
 from kit.ordered import OrderedLog, StoredMessage
 from kit.pages import find_first_since, read_last_sequence, read_page
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import clean
 
 COLOURS: Final = {
     "approved": "green",
@@ -52,7 +53,6 @@ TEXT_WIDTH: Final = 100
 PAGE_SIZE: Final = 256
 _AGE: Final = re.compile(r"(\d+)\s*([smhd])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 Format = Callable[[StoredMessage], str]
 
@@ -141,7 +141,7 @@ def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
 def format_line(message: StoredMessage) -> str:
     """One fact as a line: sequence, time, type, and its most useful fields.
 
-    Control characters in text of third parties become spaces, so that it cannot control the terminal.
+    Text of third parties is shown without control characters, so that it cannot control the terminal.
     """
     subject = message.subject.removeprefix(PREFIX)
     name, _, key = subject.rpartition(".")
@@ -173,7 +173,7 @@ def _pick_fields(fact: dict[str, object]) -> list[str]:
         flat |= {"quote": f"“{payload.get('text', '')}”", "summary": payload.get("summary")}
     if isinstance(claims := fact.get("claims"), list):
         flat["claims"] = f"{len(claims)} findings"
-    fields = [_CONTROLS.sub(" ", str(flat[name]))[:TEXT_WIDTH] for name in FIELDS if flat.get(name) is not None]
+    fields = [clean(str(flat[name]))[:TEXT_WIDTH] for name in FIELDS if flat.get(name) is not None]
     return fields[:MAX_FIELDS]
 
 

@@ -41,7 +41,7 @@ def test_a_line_tells_what_matters_and_nothing_that_moves_the_cursor() -> None:
         "05:06:07",
         "claim.approved",
         "12345678",
-        *["“Bad", "[2J", "sentence”", "It", "is", "not", "so."],
+        *["“Bad\ufffd[2J", "sentence”", "It", "is", "not", "so."],
     ]
     assert "\x1b[32m" in shown
     assert "\n" not in shown

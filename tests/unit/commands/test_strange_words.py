@@ -1,0 +1,32 @@
+"""What strangers wrote cannot control the terminal of who looks at a fact or a dead letter."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import click
+import pytest
+
+from kit.dead_letters import DeadLetter, StoredDeadLetter
+from kit.ordered import StoredMessage
+from services.commands import dead, tail
+
+AT = datetime(2026, 7, 1, tzinfo=UTC)
+STRANGE = pytest.mark.parametrize("strange", ["\x1b[2J", "\x9b2J", "\x7f", "\u202egnp", "\u2066a\u2069", "\x07"])
+
+
+@STRANGE
+def test_of_a_fact(strange: str) -> None:
+    data = json.dumps({"event": {"payload": {"text": strange, "summary": strange}}}).encode()
+    assert click.unstyle(
+        tail.format_line(StoredMessage("ERRATA", 1, "errata.v1.claim.approved.x", data, AT))
+    ).isprintable()
+
+
+@STRANGE
+def test_of_a_dead_letter(strange: str) -> None:
+    body = json.dumps({"text": strange}, ensure_ascii=False).encode()
+    letter = DeadLetter("ingest", f"refused: {strange}", "ERRATA", 1, "errata.v1.post.observed.x", 5)
+    assert dead.format_line(StoredDeadLetter(1, AT, letter, body)).isprintable()
+    assert all(line.isprintable() for line in dead.format_body(body).splitlines())
