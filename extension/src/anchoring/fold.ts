@@ -7,6 +7,7 @@
  *
  * White space is kept apart from the units, as the gap before each: `glyphs` holds the words run together.
  */
+import { compose as composeMarks } from '../platforms/compose';
 import type { WalkedText } from './text';
 
 /** Nothing before the unit; a place where a word may or may not end; white space. */
@@ -158,7 +159,7 @@ function foldCharacter(one: string): string {
 
 function compose(cluster: string): string {
   const base = String.fromCodePoint(cluster.codePointAt(0) ?? 0);
-  return (foldCharacter(base) + cluster.slice(base.length)).normalize('NFC');
+  return composeMarks(foldCharacter(base) + cluster.slice(base.length));
 }
 
 function copyInto<T extends Uint32Array | Uint8Array>(into: T, of: T): T {

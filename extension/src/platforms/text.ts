@@ -4,6 +4,7 @@
  * The server computes the same form of the same page. A character of difference gives another version of the post, so
  * readers of one page would no longer share one investigation.
  */
+import { compose } from './compose';
 
 const REPLACED = /[\u200b-\u200d\u2010-\u2015\u2018\u2019\u201c\u201d\u2026\ufeff]/g;
 
@@ -20,7 +21,7 @@ export function normalize(raw: string): string {
 }
 
 function collapse(raw: string): string {
-  return raw.normalize('NFC').replace(REPLACED, replaceCharacter).replace(/\s+/g, ' ');
+  return compose(raw).replace(REPLACED, replaceCharacter).replace(/\s+/g, ' ');
 }
 
 /**
