@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from analyses import opinion
 from analyses.anchoring import anchor
 from analyses.blocks import make_markers
 from analyses.snippets import MAX_PARTS, find, page_text
@@ -29,6 +30,7 @@ WORK: dict[str, tuple[Callable[[str], object], Callable[[int], str], int]] = {
         lambda text: make_markers("POST", text), lambda n: "a" + "\u0301" * n + "\uff9e" * n, 5_000
     ),
     "brackets in a claim": (lambda text: anchor(claim(text), "a post"), lambda n: "[" + "[a]" * n, 500),
+    "blanks in an opinion": (lambda answer: opinion.read(answer, ()), lambda n: "yes" + " " * n + "x", 60),
     "links without end in a claim": (
         lambda text: anchor(claim(text), "a post"), lambda n: "[a](b" * n + " " * n, 500
     ),
