@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import nats.errors
 import nats.js.errors
 import psycopg
@@ -51,6 +53,10 @@ def explain(error: BaseException | None) -> str | None:
             return "OPENERRATA_NATS_URL: the broker stopped answering; may this user use JetStream?"
         case nats.errors.Error():
             return f"OPENERRATA_NATS_URL: {_one_line(error)}"
+        case OSError(filename=str(name), strerror=str(reason)):
+            return f"{name}: {reason}"
+        case OSError(errno=errno.ENOSPC, strerror=reason):  # of a write, which does not know the file's name
+            return reason
         case _:
             return str(error) if isinstance(error, _SELF_EXPLANATORY) else None
 

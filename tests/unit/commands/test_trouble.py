@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import psycopg
@@ -13,6 +16,7 @@ from click.testing import CliRunner
 
 from kit.settings import Infrastructure, load
 from kit.telemetry import configure_logging
+from services.__main__ import main
 from services.commands.shared import choose_log_level, handle_errors
 
 
@@ -47,6 +51,36 @@ def test_the_traceback_is_logged_at_debug_and_only_there(level: str) -> None:
         assert "OperationalError" in logged
     else:
         assert logged == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "a/b"), "a/b: No such file or directory"),
+        (PermissionError(errno.EACCES, os.strerror(errno.EACCES), "a"), "a: Permission denied"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
+    ],
+)
+def test_a_file_that_cannot_be_read_or_written_is_one_line(error: OSError, line: str) -> None:
+    @click.command()
+    @handle_errors
+    def command() -> None:
+        raise error
+
+    assert CliRunner().invoke(command).output == f"Error: {line}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", ["demo --once --data-dir {}/x", "log verify {}/proof --policy {}/policy"], ids=["demo", "log verify"]
+)
+def test_a_folder_that_is_a_file_is_one_line(arguments: str, tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.touch()
+    ended = CliRunner().invoke(main, arguments.format(in_the_way, in_the_way).split())
+    assert ended.exit_code == 1
+    assert ended.output.startswith(f"Error: {in_the_way}/"), ended.output
+    assert ended.output.endswith(": Not a directory\n")
+    assert ended.output.count("\n") == 1
 
 
 @pytest.mark.parametrize(
