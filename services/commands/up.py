@@ -21,7 +21,7 @@ def command(services: tuple[str, ...], port: int | None, unsafe_broker: bool, da
     """Run all services in one process, or those named, until Ctrl-C or SIGTERM.
 
     \b
-    SERVICE is one of: verifier ingest selector investigator validator projector gateway
+    SERVICE is one of: verifier ingest selector investigator validator auditor curator projector notary gateway
 
     Servers are embedded under --data-dir unless OPENERRATA_NATS_URL, OPENERRATA_DATABASE_URL and OPENERRATA_S3_ENDPOINT
     name some. A second `openerrata up` over the same data folder uses the servers of the first.

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from services.__main__ import main
+from services.commands.process import SERVICES
 from tests.support.command_line import commands, parsed
 
 ALL = dict(commands())
@@ -69,6 +70,12 @@ def test_examples_are_shown_and_can_be_typed(
         assert words[: len(path)] == list(path)
         used = max((tuple(words[:count]) for count in (1, 2)), key=lambda start: len(start) if start in ALL else 0)
         parsed(ALL[used], words[len(used) :])
+
+
+def test_up_names_every_service() -> None:
+    named = re.search(r"SERVICE is one of: ([a-z ]+)\n", asked("up", "--help").output)
+    assert named is not None
+    assert tuple(named[1].split()) == SERVICES
 
 
 @each
