@@ -33,6 +33,7 @@ class Claim(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     id: str
+    investigation_id: str
     text: str
     context: str
     summary: str
@@ -122,12 +123,18 @@ def compare(exported: Exported, leaves: Sequence[bytes]) -> Iterator[Alarm]:
         if leaf.k == "found" and isinstance(document.get("claim"), str):
             logged[str(document["claim"])] = document
     withdrawn = {each.claim_id for each in exported.withdrawn_claims}
+    unlogged: list[Claim] = []
     for claim in exported.claims:
         document = logged.pop(claim.id, {})
         if not document:
-            yield Alarm(f"the finding {claim.id} is shown, and no leaf under the note is about it")
+            unlogged.append(claim)
         elif (document["text"], document["context"], document["summary"]) != (claim.text, claim.context, claim.summary):
             yield Alarm(f"the finding {claim.id} is shown in other words than were logged")
+    # Findings from before the log have no leaf; its opening, the first leaf, says of how many investigations they are.
+    earlier = sum(leaf.n or 0 for leaf in parsed[:1] if leaf is not None)
+    if len({claim.investigation_id for claim in unlogged}) > earlier:
+        for claim in unlogged:
+            yield Alarm(f"the finding {claim.id} is shown, and no leaf under the note is about it")
     for id_ in logged.keys() - withdrawn:
         yield Alarm(f"the finding {id_} was logged, and is neither shown nor taken back")
     yield from _compare_standing(exported, parsed, opened)

@@ -94,7 +94,7 @@ def export(placed: Sequence[Placed]) -> Exported:
         orjson.loads(each.document) for each in openings if each.j and placed[each.leaf].entry.leaf.k == "found"
     ]
     return Exported(
-        claims=[Claim(id=str(each["claim"]), **_words(each)) for each in findings],
+        claims=[Claim(id=str(each["claim"]), investigation_id="", **_words(each)) for each in findings],
         withdrawn_claims=[],
         leaves=[
             ExportedLeaf(
@@ -196,7 +196,9 @@ def wrong_opening() -> Instance:
 
 
 L = HONEST.leaves
-UNLOGGED = Claim(id=str(uid("other")), text="It is so.", context="It is so.", summary="It is not.")
+UNLOGGED = Claim(
+    id=str(uid("other")), investigation_id="i", text="It is so.", context="It is so.", summary="It is not."
+)
 TAMPERINGS: Final[dict[str, tuple[Callable[[], Instance], str]]] = {
     "altered leaf": (lambda: served([*L[:3], altered(L[3]), *L[4:]]), "not that of the leaves"),
     "missing leaf": (lambda: served([*L[:3], *L[4:]]), "leaves were served instead"),
@@ -241,6 +243,19 @@ def test_each_tampering_raises_an_alarm(name: str) -> None:
 def test_a_result_is_published_while_its_claim_is_still_held() -> None:
     (alarm,) = without(hold_of(HELD)[1]).visit()
     assert "whose hold was not over" in str(alarm)
+
+
+def test_findings_from_before_the_log_need_no_leaf() -> None:
+    late = run(OPENED.model_copy(update={"earlier": 1}), *HISTORY[1:], erased=ERASED)
+    same = UNLOGGED.model_copy(update={"id": str(uid("same"))})
+    another = UNLOGGED.model_copy(update={"id": str(uid("another")), "investigation_id": "j"})
+
+    def alarms(*earlier: Claim) -> list[str]:
+        shown = late.exported.model_copy(update={"claims": [*late.exported.claims, *earlier]})
+        return [str(each) for each in replace(late, exported=shown).visit()]
+
+    assert alarms(UNLOGGED, same) == [], "two findings of one investigation"
+    assert [each for each in alarms(UNLOGGED, another) if "no leaf under the note is about it" in each]
 
 
 def test_an_export_says_what_stands_beside_each_leaf() -> None:
