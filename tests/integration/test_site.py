@@ -265,6 +265,7 @@ async def test_what_is_not_there(http: httpx.AsyncClient) -> None:
         response = await http.get(path)
         assert (response.status_code, response.headers["cache-control"]) == (404, "no-store"), path
         assert "There is no such page" in response.text
+        assert "Nothing is at this address." in response.text, "something may have been, which was erased"
 
 
 async def test_what_is_under_way_is_not_shown(http: httpx.AsyncClient, database_url: str) -> None:

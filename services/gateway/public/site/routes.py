@@ -28,7 +28,7 @@ from services.gateway.record.question import BadQuestion
 
 PUBLISHERS: Final = "/v1/publishers/"
 _WELCOME: Final = "OpenErrata finds errors of fact in what people read and publishes them. See /docs and /health."
-_MISSING: Final = ("There is no such page", "Nothing is, or ever was, at this address. It may have been cut short.")
+_MISSING: Final = ("There is no such page", "Nothing is at this address. It may have been cut short.")
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("site")
 
