@@ -34,7 +34,7 @@ class StreamReport:
     """What was found in one stream.
 
     Shapes: `holes` are (first, last) of sequences the ledger lacks; `altered` break the chain; `differing` are other
-    messages on the stream; `lost` are no longer there though later and earlier ones are. `waiting` are not applied yet.
+    messages on the stream; `lost` are no longer there though earlier ones are. `waiting` are not applied yet.
     `erased` have lost their bodies to an erasure; those still on the stream nonetheless are `not_removed`.
     """
 
@@ -104,6 +104,8 @@ async def _verify(db: Connection, log: Log, stream: str) -> StreamReport:
                         report.differing.append(fact.sequence)
                 elif not item.erased and extent.first <= fact.sequence <= extent.last:
                     report.lost.append(fact.sequence)
+    end = (await log.extent(stream)).last  # what was applied meanwhile is behind the end of before
+    report.lost.extend(each for each in range(end + 1, report.last + 1) if each not in erased)
     report.erased = len(erased)
     unordered = (each for each, hash_ in erased.items() if (each, hash_) not in ordered)
     report.altered = sorted({*report.altered, *unordered})
