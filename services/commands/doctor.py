@@ -173,16 +173,22 @@ async def _check_lag(bus: Bus) -> Finding:
 
 
 async def _check_projector(bus: Bus, found: Servers) -> Finding:
-    ends = {stream.name: (await bus.jetstream.stream_info(stream.name)).state.last_seq for stream in PROJECTED}
     async with open_database(found.database_url, "reader") as database:
-        before = await read_positions(database)
-        reached = before
+        reached = before = await read_positions(database)
+        ends = {stream.name: (await bus.jetstream.stream_info(stream.name)).state.last_seq for stream in PROJECTED}
         deadline = asyncio.get_running_loop().time() + STANDSTILL_S
         while any(reached.get(name, 0) < end for name, end in ends.items()):
             if asyncio.get_running_loop().time() > deadline:
                 break
             await asyncio.sleep(0.1)
             reached = await read_positions(database)
+    for name, end in ends.items():
+        if before.get(name, 0) > end:  # read before the end was
+            return Finding(
+                False,
+                f"{name} ends at {end}, but facts up to {before[name]} were applied: the broker has lost some",
+                "`openerrata ledger verify` names them; bring all servers back from one backup",
+            )
     behind = {name: end - reached.get(name, 0) for name, end in ends.items() if reached.get(name, 0) < end}
     summary = ", ".join(f"{count} facts of {name}" for name, count in behind.items())
     still = next((name for name in behind if reached.get(name, 0) == before.get(name, 0)), None)

@@ -229,6 +229,21 @@ def applied(metrics: Metrics) -> float:
     return count
 
 
+def servers_at(broker: str, database_url: str) -> Servers:
+    return Servers(broker, {}, None, database_url, {}, BlobSettings("s3:1", "k", "k", "b"), None, None, embedded=False)
+
+
+async def test_doctor_notices_a_broker_that_lost_facts(bus: Bus, broker: str, database_url: str) -> None:
+    tape = Tape()
+    tape.add(Page("a").registered(), Page("b").registered())
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    await store.close()
+    doctor = await doctor_command._check_projector(bus, servers_at(broker, database_url))
+    assert not doctor.good
+    assert doctor.text.startswith("ERRATA ends at 0, but facts up to 2 were applied")
+
+
 async def test_a_message_that_ends_the_projector_each_time_is_left_out_for_good(
     bus: Bus, broker: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,7 +263,7 @@ async def test_a_message_that_ends_the_projector_each_time_is_left_out_for_good(
         await Follower("ERRATA", store_at(database_url), BusLog(bus), counted()).run()
     assert await look.position("ERRATA") == 0
 
-    found = Servers(broker, {}, None, database_url, {}, BlobSettings("s3:1", "k", "k", "b"), None, None, embedded=False)
+    found = servers_at(broker, database_url)
     doctor = await doctor_command._check_projector(bus, found)
     assert not doctor.good
     assert "is stuck before ERRATA 1 " in doctor.text
