@@ -63,7 +63,8 @@ def test_what_the_product_imports_is_declared() -> None:
 
 
 def test_what_tests_import_is_declared() -> None:
-    known = declared(PROJECT["dependencies"], *EXTRAS.values(), *CLIENT["optional-dependencies"].values())
+    client = (CLIENT["dependencies"], *CLIENT["optional-dependencies"].values())
+    known = declared(PROJECT["dependencies"], *EXTRAS.values(), *client)
     assert undeclared(sources("tests"), set(known)) == []
 
 
