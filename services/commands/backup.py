@@ -29,6 +29,7 @@ from kit.servers_in_use import Servers
 from kit.snapshot import SnapshotFailed, StreamDescription, save_stream
 from kit.tasks import BACKUP, record_success
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import show_progress
 
 STREAM_NAMES: Final = (*(stream.name for stream in STREAMS), *(f"KV_{each.name}" for each in (MARKS, RECEIPT_KEYS)))
 MANIFEST: Final = "manifest.json"
@@ -134,7 +135,10 @@ async def _fetch_blobs(found: Servers, folder: Path, existing: set[str]) -> set[
 
     with closing(Blobs(found.blobs)) as blobs:
         names = await blobs.names()
-        await asyncio.gather(*map(fetch, names.keys() - existing))
+        missing = names.keys() - existing
+        for number, fetched in enumerate(asyncio.as_completed(map(fetch, missing)), 1):
+            await fetched
+            show_progress("blobs", number, len(missing))
     return set(names)
 
 

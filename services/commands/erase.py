@@ -152,6 +152,8 @@ async def open_erasing(found: Servers) -> AsyncGenerator[Erasing, None]:
 def report(done: Erased) -> None:
     """Say what was erased."""
     click.echo(f"erased {done.facts:,} facts and {len(done.blobs):,} blobs")
+    if not done.facts and not done.blobs:
+        click.echo("nothing has this id, unless it was erased before: is it the right one?", err=True)
 
 
 def _erase(data_dir: Path, root: Root, id_: UUID, reason: str) -> None:

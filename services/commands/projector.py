@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
@@ -21,10 +20,10 @@ from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.database import open_database
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import show_progress
 from services.projector.adapters import AppliedPosition, BlobTexts
 from services.projector.ledger.chain import LedgerBroken
 from services.projector.ledger.skipping import Skip, record_skip
-from services.projector.rebuild.rebuild import Progress, ignore_progress
 from services.projector.rebuild.rebuild import rebuild as rebuild_from_ledger
 from services.projector.settings import ProjectorSettings
 
@@ -109,20 +108,15 @@ async def _skip(found: Servers, order: Skip) -> bool:
 async def _migrate_and_rebuild(found: Servers) -> int:
     await migrate(found.database_url)
     with closing(Blobs(found.blobs)) as blobs:
-        progress = _print_progress if sys.stderr.isatty() else ignore_progress
-        return await rebuild_read_model(found.database_url, blobs, progress)
+        return await rebuild_read_model(found.database_url, blobs)
 
 
-async def rebuild_read_model(database_url: str, blobs: Blobs, progress: Progress = ignore_progress) -> int:
+async def rebuild_read_model(database_url: str, blobs: Blobs) -> int:
     """Rebuild by the settings of this installation; the number of facts. Raises: LedgerBroken."""
     return await rebuild_from_ledger(
         database_url,
         BlobTexts(blobs),
         analyses=[kind.name for kind in FLAGGING],
         view_rules=load(ProjectorSettings).view_rules,
-        progress=progress,
+        progress=show_progress,
     )
-
-
-def _print_progress(stream: str, done: int, of: int) -> None:
-    click.echo(f"\r{stream}: {done:,} of {of:,} facts", err=True, nl=done >= of)

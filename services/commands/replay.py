@@ -25,6 +25,7 @@ from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.database import open_database
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import show_progress
 from services.projector.adapters import BlobTexts
 from services.projector.ledger.chain import LedgerBroken
 from services.projector.rebuild.shadow import Difference, shadow
@@ -157,6 +158,7 @@ async def _build_shadow(found: Servers) -> list[Difference]:
             BlobTexts(blobs),
             analyses=[kind.name for kind in FLAGGING],
             view_rules=load(ProjectorSettings).view_rules,
+            progress=show_progress,
         )
 
 

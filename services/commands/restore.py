@@ -21,6 +21,7 @@ from kit.snapshot import SnapshotFailed, delete_empty_stream, restore_stream
 from services.commands.backup import MANIFEST, STREAM_NAMES, Manifest
 from services.commands.projector import rebuild_read_model
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import show_progress
 from services.projector.ledger.chain import LedgerBroken
 
 
@@ -81,9 +82,10 @@ async def _restore(found: Servers, folder: Path, manifest: Manifest) -> int:
         async with connect(found.nats_url, name="openerrata-restore") as bus:
             for name in STREAM_NAMES:
                 await delete_empty_stream(bus, name)
-            for file in _list_blobs(folder):
+            for number, file in enumerate(_list_blobs(folder), 1):
                 ref = await blobs.put(await asyncio.to_thread(file.read_bytes))
                 assert ref.sha256 == file.name
+                show_progress("blobs", number, manifest.blobs)
             await load(found.database_url, data, manifest.tables)
             facts = await rebuild_read_model(found.database_url, blobs)
             for name, about in manifest.streams.items():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Sequence
+
+import click
 
 
 def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> str:
@@ -16,6 +19,12 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: C
         ).rstrip()
         for line in lines
     )
+
+
+def show_progress(what: str, done: int, of: int) -> None:
+    """Say on a terminal how far a long task is, in one line."""
+    if sys.stderr.isatty():
+        click.echo(f"\r{what}: {done:,} of {of:,}", err=True, nl=done >= of)
 
 
 def clean(text: str) -> str:
