@@ -174,6 +174,12 @@ def test_half_a_character_cannot_be_sent(client: Client, server: JobServer) -> N
     assert server.asked == []
 
 
+def test_an_idempotency_key_that_no_header_holds_is_refused(client: Client, server: JobServer) -> None:
+    with pytest.raises(OpenErrataError, match="idempotency key"):
+        client.analyze(text=TEXT, idempotency_key="schlüssel")
+    assert server.asked == []
+
+
 def test_events_go_on_where_they_were_cut(client: Client, server: JobServer, pauses: Pauses) -> None:
     server.cuts.extend([2, 0, 3])
     job = client.analyze(text=TEXT)

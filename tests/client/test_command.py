@@ -111,6 +111,19 @@ def test_a_report_is_printed_in_whatever_encoding_the_output_has(server: JobServ
     assert "\\u201c" in ended.stdout
 
 
+def test_a_report_that_cannot_be_written_is_no_verdict(server: JobServer, article: str) -> None:
+    command = [sys.executable, "-c", "from openerrata_client.command import main; main()", article]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr.splitlines()[:1]) == (2, [b"Error: No space left on device"])
+
+
+def test_a_key_file_that_is_no_text_is_not_blamed_on_the_article(article: str, tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"oe_\xff")
+    ended = audit(article, "--key-file", str(tmp_path / "key"))
+    assert (ended.exit_code, ended.stderr) == (2, "Error: The key holds characters that no key has.\n")
+
+
 def test_standard_input_that_is_no_text_is_said_in_one_line(server: JobServer) -> None:
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     command = [sys.executable, "-c", "from openerrata_client.command import main; main()", "-"]

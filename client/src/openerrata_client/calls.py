@@ -69,6 +69,8 @@ def analyze_call(
     A request id names a retry too, so that beside one no key is made up.
     """
     key = idempotency_key or (None if labels is not None and labels.request_id else str(uuid.uuid4()))
+    if any(not " " <= character <= "~" for character in key or ""):
+        raise OpenErrataError("The idempotency key holds characters that no header may hold.")
     headers = {} if key is None else {"Idempotency-Key": key}
     return Call("POST", "/v1/analyze", _body(url, text, options, labels), headers)
 

@@ -91,23 +91,27 @@ def make_command(name: str) -> click.Command:
     ) -> None:
         options = Options(max_claims=max_claims, depth=depth, cache_preference=cache)
         try:
-            key = None if key_file is None else key_file.read_text()
+            key = None if key_file is None else key_file.read_text(encoding="utf-8", errors="replace")
             work = _audit(_read_article(article), options, key, server, timeout, as_json=as_json)
             result, output = asyncio.run(work)
+            if isinstance(sys.stdout, TextIOWrapper):
+                sys.stdout.reconfigure(errors="backslashreplace")
+            click.echo(output, nl=not output.endswith("\n"))
         except TimeoutError:
             raise CouldNot(f"not done within {timeout:g} s; --timeout allows more") from None
         except UnicodeDecodeError as error:
             raise CouldNot(f"{article} is not text in UTF-8 (byte {error.start})") from None
+        except BrokenPipeError:
+            raise  # its reader has read enough
         except OSError as error:
-            raise CouldNot(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
+            raise CouldNot(
+                f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+            ) from None
         except OpenErrataError as error:
             raise CouldNot(str(error).partition("\n")[0]) from None
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             context.exit(INTERRUPTED)
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")
-        click.echo(output, nl=not output.endswith("\n"))
         context.exit(exit_status(result))
 
     return audit
