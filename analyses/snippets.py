@@ -143,12 +143,12 @@ def _places(part: str, text: str) -> Iterator[tuple[int, int]]:
         if at < 0:
             return
         end = at + len(part)
-        if not _splits_word(text, at) and not _splits_word(text, end):
+        if not splits_word(text, at) and not splits_word(text, end):
             yield at, end
         at = text.find(part, at + 1)
 
 
-def _splits_word(text: str, at: int) -> bool:
+def splits_word(text: str, at: int) -> bool:
     """Whether this offset is inside a word or number: `legal` is not in `illegal`, nor `5` in `5.3` or `-5`."""
     if not 0 < at < len(text):
         return False

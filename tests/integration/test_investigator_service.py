@@ -173,7 +173,7 @@ async def test_an_edited_post_keeps_what_is_still_wrong_and_the_model_reads_page
     2.4.3-06: Old claims that are not kept disappear.
     2.12-05: Update lineage stored.
     """
-    old = Page(POST.external_id, "A story. Wrong sentence 0. Wrong sentence 1. The end.", platform=POST.platform)
+    old = Page(POST.external_id, "It was before Wrong sentence 0. Wrong sentence 1. The end.", platform=POST.platform)
     tape = Tape()
     tape.add(old.registered(), old.requested(), old.started(), old.drafted(2), old.completed([0, 1]))
     store = store_at(database_url)
@@ -193,7 +193,7 @@ async def test_an_edited_post_keeps_what_is_still_wrong_and_the_model_reads_page
             ),
             Turn((message("done"),)),
         )
-        version = registered("<p>A story. Wrong sentence 0. A right one. The end.</p>")
+        version = registered("<p>It was before Wrong sentence 0. A right one. The end.</p>")
         async with service(tmp_path, stack, provider, database_url) as host:
             facts = await investigated(host.bus, version, InvestigationCompleted)
     begun = next(fact for fact in facts if isinstance(fact, InvestigationStarted))

@@ -13,7 +13,7 @@ from contracts.v1.parts import ClaimPayload, PublishedClaim, Source
 from tests.support.kinds import FACT_CHECK
 
 QUOTE = "Bats are blind."
-TEXT = f"A word on animals. {QUOTE} So it is said."
+TEXT = f"A word on animals, first. {QUOTE} So it is said."
 
 
 def claim(number: int, quote: str = QUOTE, context: str | None = None) -> PublishedClaim:
@@ -29,7 +29,7 @@ def claim(number: int, quote: str = QUOTE, context: str | None = None) -> Publis
     )
 
 
-OLD = (claim(1, context=f"On animals: {QUOTE} Is that so?"), claim(2, "Cats bark."))
+OLD = (claim(1, context=f"On animals. {QUOTE} Is that so?"), claim(2, "Cats bark."))
 
 
 def material(text: str, old_claims: tuple[PublishedClaim, ...] = ()) -> Material:
@@ -87,6 +87,46 @@ def test_a_kept_finding_stands_in_the_words_around_it_now() -> None:
     assert here.model_copy(update={"context": OLD[0].payload.context}) == OLD[0].payload
     assert FACT_CHECK.check(here, TEXT) is None
     assert isinstance(FACT_CHECK.retain(OLD[1].payload, TEXT), Rejection)
+
+
+@pytest.mark.parametrize(
+    ("quote", "before", "now"),
+    [
+        ("5 million people live there", "Some 5 million people live there.", "Some 1.5 million people live there."),
+        ("5 million people live there", "5 million people live there.", "15 million people live there."),
+        ("legal to own a tank", "It is legal to own a tank.", "It is illegal to own a tank."),
+        ("Prices rose by 5.", "Prices rose by 5.", "Prices rose by 5.3 per cent."),
+        ("visible from the Moon", "It is visible from the Moon.", "It is not visible from the Moon."),
+        ("It is round.", "We know. It is round.", "We know. Critics say: It is round."),
+        ("it is round", "We know it is round. Yes.", "We know it is round, as some would have it. Yes."),
+        ("Who came home", "That is Dr. Who came home.", "That was Dr. Who came home."),
+        ("He is now here.", "He is now here.", "He is nowhere."),
+        ("~5 people were there.", "~5 people were there.", "5 people were there."),
+        ("東京は大阪です", "東京は大阪です。", "東京は大阪ですか。"),
+    ],
+)
+def test_a_finding_whose_sentence_has_changed_is_not_kept(quote: str, before: str, now: str) -> None:
+    old = claim(3, quote, before).payload
+    assert FACT_CHECK.retain(old, before) == old
+    assert isinstance(FACT_CHECK.retain(old, f"It begins here. {now} It ends here."), Rejection)
+
+
+@pytest.mark.parametrize(
+    ("quote", "before", "now"),
+    [
+        ("it is round", "We know it is round", "As of now: We know it is round, and old."),
+        ("it is round", "Once more. We know it is round! Two.", "Once again. We know it is round! Three."),
+        ('It is "round".', 'We know. It is "round". So', 'It is "round".'),
+        ("It ran on oil.", "So it was. It ran on oil. One more.", "So it is. It ran on oil. Two more."),
+        ("It cost 5.", "It cost 5. One more.", "Then. It cost 5. Two more."),
+        ("Impfung", "Eine Impfung hilft.", "Neues Wort. Eine Impfung hilft. Sagt man."),
+        ("東京は大阪", "そう。東京は大阪。もう", "今。東京は大阪。別"),
+    ],
+)
+def test_a_finding_in_the_same_sentence_is_kept(quote: str, before: str, now: str) -> None:
+    kept = FACT_CHECK.retain(claim(3, quote, before).payload, now)
+    assert isinstance(kept, ClaimPayload)
+    assert kept.text == quote
 
 
 def test_without_old_findings_there_is_no_such_function() -> None:

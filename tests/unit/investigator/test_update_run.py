@@ -34,7 +34,7 @@ from tests.support.fakes import (
     transient,
 )
 
-OLD = PublishedClaim(claim_id=UUID(int=70), payload=payload(QUOTE, context=f"Long ago. {QUOTE} So they say."))
+OLD = PublishedClaim(claim_id=UUID(int=70), payload=payload(QUOTE, context=f"Long before. {QUOTE} So they say."))
 
 
 OLD_OTHER = PublishedClaim(claim_id=UUID(int=71), payload=payload(OTHER_QUOTE))
@@ -46,7 +46,7 @@ OLD_GONE = PublishedClaim(claim_id=UUID(int=72), payload=payload("Words that the
 PARENT = UUID(int=7)
 
 
-PRIOR = Prior(PARENT, TEXT.replace("Some history", "Long ago"), (OLD, OLD_OTHER, OLD_GONE))
+PRIOR = Prior(PARENT, TEXT.replace("Some history", "Long before"), (OLD, OLD_OTHER, OLD_GONE))
 
 
 def keep(claim: PublishedClaim, call_id: str = "call-k") -> Decision[ClaimPayload | UUID]:
@@ -66,7 +66,7 @@ async def test_an_edited_post_is_looked_at_with_what_was_found_before() -> None:
     assert begun.input.parent_investigation_id == PARENT
     assert begun.input.old_claims == PRIOR.claims
     assert begun.input.content_diff is not None
-    assert "- Long ago.\n+ Some history.\n" in await world.texts.get_text(begun.input.content_diff)
+    assert "- Long before.\n+ Some history.\n" in await world.texts.get_text(begun.input.content_diff)
     assert begun.prompt == flagging_kind("FACT_CHECK").update.prompt
     (brief,) = world.model.briefs
     assert brief.instructions == begun.prompt.text
