@@ -104,6 +104,25 @@ async def test_the_newest_verified_result_is_the_interim_one(database_url: str, 
     assert view.prior.investigation_id == first.investigation_id
 
 
+@pytest.mark.parametrize("one_by_one", [True, False])
+async def test_what_an_earlier_round_approved_is_not_confirmed_in_a_new_one(
+    database_url: str, one_by_one: bool
+) -> None:
+    """The new round judges each claim again, and may reject it."""
+    page, second = Page("en:7"), {"round": 2}
+    failed = (*page.investigated()[:-1], page.failed(), page.requested(2))
+    proposed = (page.proposed(number, 2).model_copy(update=second) for number in range(2))
+    judged = (each.model_copy(update=second) for each in (page.rejected(0), page.approved(1)))
+    confirmed = []
+    for facts in (failed, (*failed, page.started(2), *proposed, *judged)):
+        await project(database_url, page.registered(), *facts, one_by_one=one_by_one)
+        async with reading(database_url) as reads:
+            running = await reads.investigation(page.investigation_id)
+        assert isinstance(running, Running)
+        confirmed.append([claim.text for claim in running.confirmed])
+    assert confirmed == [[], [page.claim(1)[1].text]]
+
+
 @pytest.mark.requirement("2.6-07")
 @pytest.mark.parametrize("provenance", ["SERVER_VERIFIED", "CLIENT_FALLBACK"])
 async def test_a_result_names_the_provenance_of_the_words_it_is_about(

@@ -61,7 +61,10 @@ _INVESTIGATION: Final = text("""
         SELECT jsonb_agg(jsonb_build_object('state', k.state, 'payload', k.payload) ORDER BY k.ordinal, k.claim_id)
             AS candidates
         FROM claim_candidate k
-        WHERE k.investigation_id = i.id AND i.status IN ('PENDING', 'PROCESSING') AND k.state IN ('PENDING', 'APPROVED')
+        WHERE k.investigation_id = i.id AND i.status IN ('PENDING', 'PROCESSING') AND (k.state = 'PENDING'
+            OR k.state = 'APPROVED' AND (k.retained_from IS NOT NULL OR EXISTS (
+                SELECT FROM claim_review w WHERE w.claim_id = k.claim_id AND w.round = i.round
+                    AND w.outcome = 'APPROVED')))
     ) c ON true
     LEFT JOIN LATERAL (
         SELECT bool_or(q.of_a_reader) FILTER (WHERE q.round = i.round) AS of_a_reader,

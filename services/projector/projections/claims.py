@@ -1,4 +1,4 @@
-"""Candidates and their verdicts: the first one counts, and a failed review is none."""
+"""Candidates and their verdicts: the first one of the newest round counts, and a failed review is none."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from services.projector.projections import expenses, prompts
 from services.projector.projections.investigations import INVESTIGATION
 from services.projector.projections.material import Material
 from services.projector.rows.claims import CANDIDATES, REVIEWS, SOURCE_CHECKS, Candidate, Review, SourceCheck
+from services.projector.rows.investigations import INVESTIGATIONS
 from services.projector.rows.table import RowKey, Tables
 
 CANDIDATE: Final = CANDIDATES.by()
+_REVIEW: Final = REVIEWS.by()
 
 Reviewed = ClaimApproved | ClaimRejected | ClaimValidationFailed | ClaimValidationRetryScheduled
 
@@ -35,7 +37,13 @@ def proposal_keys(event: ClaimProposed | ClaimRetained) -> Sequence[RowKey]:
 
 def review_keys(event: Reviewed) -> Sequence[RowKey]:
     """The rows that a review is about."""
-    keys = (CANDIDATE, event.claim_id), (expenses.EXPENSE, expenses.review_id(event))
+    review = expenses.review_id(event)
+    keys: Sequence[RowKey] = (
+        (INVESTIGATION, event.investigation_id),
+        (CANDIDATE, event.claim_id),
+        (_REVIEW, review),
+        (expenses.EXPENSE, review),
+    )
     return keys if event.prompt is None else (*keys, *prompts.keys(event.prompt))
 
 
@@ -76,20 +84,23 @@ def hold(tables: Tables, fact: Fact, event: ClaimHeld, material: Material) -> No
 
 def approve(tables: Tables, fact: Fact, event: ClaimApproved, material: Material) -> None:
     """A review has approved a claim."""
+    is_newest = _is_newest(tables, event)
     _add_review(tables, fact, event, material, "APPROVED")
-    _decide(tables, event.claim_id, "APPROVED", None, None, fact.at)
+    _decide(tables, event.claim_id, "APPROVED", None, None, fact.at, is_newest=is_newest)
 
 
 def reject(tables: Tables, fact: Fact, event: ClaimRejected, material: Material) -> None:
     """A rule or a review has rejected a claim."""
+    is_newest = _is_newest(tables, event)
     _add_review(tables, fact, event, material, "REJECTED", event.gate, event.reason)
-    _decide(tables, event.claim_id, "REJECTED", event.gate, event.reason, fact.at)
+    _decide(tables, event.claim_id, "REJECTED", event.gate, event.reason, fact.at, is_newest=is_newest)
 
 
 def fail(tables: Tables, fact: Fact, event: ClaimValidationFailed, material: Material) -> None:
     """Validation failed."""
+    is_newest = _is_newest(tables, event)
     _add_review(tables, fact, event, material, "FAILED", None, event.reason, event.status_code)
-    _decide(tables, event.claim_id, "FAILED", None, event.reason, fact.at)
+    _decide(tables, event.claim_id, "FAILED", None, event.reason, fact.at, is_newest=is_newest)
 
 
 def retry(tables: Tables, fact: Fact, event: ClaimValidationRetryScheduled, material: Material) -> None:
@@ -97,11 +108,29 @@ def retry(tables: Tables, fact: Fact, event: ClaimValidationRetryScheduled, mate
     _add_review(tables, fact, event, material, "RETRIED", None, event.reason, event.status_code)
 
 
-def _decide(tables: Tables, claim: UUID, state: str, gate: str | None, reason: str | None, at: datetime) -> None:
+def _is_newest(tables: Tables, event: ClaimApproved | ClaimRejected | ClaimValidationFailed) -> bool:
+    """Whether it is the first verdict of the newest round."""
+    investigation = tables[INVESTIGATIONS].get(event.investigation_id)
+    is_first = tables[REVIEWS].get(expenses.review_id(event)) is None
+    return is_first and investigation is not None and event.round >= investigation.round
+
+
+def _decide(
+    tables: Tables,
+    claim: UUID,
+    state: str,
+    gate: str | None,
+    reason: str | None,
+    at: datetime,
+    *,
+    is_newest: bool = False,
+) -> None:
+    """Shapes: `is_newest`: what an earlier round found no longer counts."""
     candidate = tables[CANDIDATES].edit(claim)
     if candidate is None:
         return
-    if candidate.state == "PENDING" or (candidate.state == "FAILED" and state != "FAILED"):
+    is_decided = candidate.state not in ("PENDING", "FAILED") or candidate.state == state
+    if not is_decided or (is_newest and candidate.retained_from is None):
         candidate.state, candidate.gate, candidate.reason, candidate.decided_at = state, gate, reason, at
 
 

@@ -118,6 +118,17 @@ def test_the_first_verdict_stands() -> None:
     assert not folded(page.rejected(0), tables=Tables({CANDIDATES: [earlier]}))[CANDIDATES].changed
 
 
+def test_the_verdict_of_the_newest_round_replaces_that_of_an_earlier_one() -> None:
+    """As in the result of that round, which its first verdict decides."""
+    page, second = Page("a"), {"round": 2}
+    first = (page.registered(), page.requested(), page.started(), page.proposed(0))
+    again = (page.failed(), page.requested(2), page.started(2), page.proposed(0, 2).model_copy(update=second))
+    approved, rejected = (each.model_copy(update=second) for each in (page.approved(0), page.rejected(0)))
+    assert verdicts(*first, page.approved(0), *again, rejected, approved) == [("REJECTED", "MODEL")]
+    assert verdicts(*first, page.rejected(0), *again, approved, rejected) == [("APPROVED", None)]
+    assert verdicts(*first, *again, rejected, page.approved(0)) == [("REJECTED", "MODEL")]
+
+
 @pytest.mark.requirement("2.4.3-10")
 def test_having_no_verdict_is_not_one() -> None:
     """2.4.3-10: An error of a review fails the attempt, it drops no claim."""
