@@ -34,6 +34,9 @@ def check_contradiction(case: Case) -> Ruling:
     corrected = find_new(case.claim.summary, case.claim.text)
     if not corrected:
         return _check_names(case)
+    claimed = {each.dimension for each in find_quantities(case.claim.text)}
+    if any(each.dimension is not None and each.dimension in claimed for each in corrected):
+        corrected = [each for each in corrected if each.dimension in claimed]  # a year does not show a height
     dimensions = {each.dimension for each in corrected}
     replaced = [each for each in find_quantities(case.claim.text) if each.dimension in dimensions]
     stands = [_contradicts(page, corrected) for page in case.pages]

@@ -29,9 +29,10 @@ GATES: Final[Mapping[GateName, Gate]] = MappingProxyType(
 )
 """In the order in which they judge."""
 
-RULES: Final = "gates-2"
+RULES: Final = "gates-3"
 """A version's decisions never change. The second version adds the second opinion, which is asked after these; what
-the first one recorded has none, so its replay asks for none."""
+the first one recorded has none, so its replay asks for none. In the third, a number of another kind than any that
+the sentence has does not show what is right, and "per cent" is a unit as "percent" is."""
 
 
 def judge(case: Case) -> Judgement:

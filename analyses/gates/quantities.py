@@ -22,6 +22,9 @@ _NUMBER: Final = re.compile(r"(?<![\w.,])[+-]?\d{1,3}(?:[ .,'’]\d{3})+(?:[.,]\
 _GROUPED: Final = re.compile(r"[+-]?\d{1,3}(?:([ .,'’])\d{3})(?:\1\d{3})*")
 _AFTER: Final = re.compile(r"[ \-]?([^\W\d_]+(?:²|³)?|[%‰°]\s?[CFK]?|[€$£])\.?(?: ([^\W\d_]+))?")
 
+_OF_DECADE: Final = re.compile(r"['’]?s\b")
+"""The 1980s are no seconds."""
+
 
 class _Words(BaseModel):
     """Shapes: `units` are dimensions with the factor of each name to the dimension's base, and what is added after."""
@@ -100,18 +103,27 @@ def _read(written: str) -> frozenset[Decimal]:
 
 
 def _with_unit(values: frozenset[Decimal], behind: str, written: str) -> Quantity:
+    is_year = re.fullmatch(r"\d{4}", written) is not None and _FIRST_YEAR <= int(written) <= _LAST_YEAR
+    if is_year and _OF_DECADE.match(behind):
+        return Quantity(values, "year")
     found = _AFTER.match(behind)
     factor = Decimal(1)
     name = found[1] if found else ""
     if scale := _WORDS.scales.get(name.casefold()):
         factor, name = Decimal(scale), (found[2] or "") if found else ""
-    kind = _UNITS.get(name.replace(" ", "")) or _UNITS.get(name.replace(" ", "").casefold())
+    whole = f"{found[1]} {found[2]}" if found else ""
+    kind = next((_UNITS[each] for each in _spellings(name, whole) if each in _UNITS), None)
     if kind is not None:
         dimension, times, plus = kind
         return Quantity(frozenset(each * factor * times + plus for each in values), dimension)
-    if factor == 1 and re.fullmatch(r"\d{4}", written) and _FIRST_YEAR <= int(written) <= _LAST_YEAR:
+    if factor == 1 and is_year:
         return Quantity(values, "year")
     return Quantity(frozenset(each * factor for each in values), None)
+
+
+def _spellings(name: str, whole: str) -> tuple[str, ...]:
+    """A unit as it may be listed, of two words first."""
+    return whole.casefold(), name.replace(" ", ""), name.replace(" ", "").casefold()
 
 
 def _is_close(one: Decimal, other: Decimal) -> bool:

@@ -203,6 +203,32 @@ PAIRS = [
         "contradiction",
         "SOURCE_SAYS_THE_SAME",
         case(
+            summary="By the survey of 1990 the tower is 330 metres tall.",
+            pages=with_snippets("In the survey of 1990 the tower was 200 m tall", "200 m since the year 1990"),
+        ),
+        case(
+            summary="By the survey of 1990 the tower is 330 metres tall.",
+            pages=with_snippets("In the survey of 1990 the tower was 330 m tall", "330 m since the year 1990"),
+        ),
+    ),
+    Pair(
+        "contradiction",
+        "SOURCE_SAYS_THE_SAME",
+        case(
+            "The rate is 5 per cent.",
+            "The rate is 7 per cent.",
+            with_snippets("the rate was 5 % in 7 of 9 cities", "7 experts found a rate of 5 percent"),
+        ),
+        case(
+            "The rate is 5 per cent.",
+            "The rate is 7 per cent.",
+            with_snippets("the rate was 7 % in 5 of 9 cities", "5 experts found a rate of 7 percent"),
+        ),
+    ),
+    Pair(
+        "contradiction",
+        "SOURCE_SAYS_THE_SAME",
+        case(
             "Lyon is the capital of France.",
             "Paris is.",
             with_snippets("as we know, Lyon is the capital of France", "Paris is the capital of France"),
@@ -290,7 +316,9 @@ def test_what_the_gates_decide_never_changes_under_a_version() -> None:
         f"Something is decided otherwise than under {RULES}: give the gates a new version and add it to "
         "released_gates.json, or a replay of what was recorded will say DIFFERENT and nobody will know why."
     )
-    assert released["gates-1"] == released["gates-2"], "the second version adds an opinion, and code decides as before"
+    assert released["gates-1"] == released["gates-2"] != released["gates-3"], (
+        "the second version adds an opinion, and code decides as before"
+    )
 
 
 def test_the_case_is_what_it_seems() -> None:
