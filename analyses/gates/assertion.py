@@ -20,6 +20,9 @@ _LONG_WORD: Final = re.compile(r"\w{5,}|\d+")
 _CLOSED_BY: Final[Mapping[str, str]] = MappingProxyType(
     {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", '"': '"'}
 )
+_OPENS: Final = re.compile(r"(?<![\w'])'(?=[^\W\d])")
+_CLOSES: Final = re.compile(r"(?<=[\w.,!?\"])'(?![\w'])")
+"""Single marks of a quotation, and no apostrophe inside a word. That of a plural (`the kings' men`) closes, too."""
 _INCHES: Final = re.compile(r'(?<=\d)"')
 _SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’)\]]*\s")
 _DENIES_A_CLAUSE: Final = re.compile(r"(?:it|es|il|het|é|è)\b[^.!?]*?\b(?:that|dass|que|che|dat)\b", re.IGNORECASE)
@@ -35,7 +38,7 @@ def check_assertion(case: Case) -> Ruling:
     lead = before[_last_end(before) :]
     if sentence.rstrip("\"'”’)] ").endswith("?"):
         return Ruling("IS_A_QUESTION")
-    if _is_quoted(text[max(0, at - _QUOTATION) : at]):
+    if _is_quoted(text[max(0, at - _QUOTATION) : at]) or _is_in_single_marks(before, f"{sentence}{behind}"):
         return Ruling("IS_A_QUOTATION")
     if _STRUCK.search(before) and "~~" in behind:
         return Ruling("IS_STRUCK_OUT")
@@ -78,6 +81,12 @@ def _is_quoted(before: str) -> bool:
         elif mark in _CLOSED_BY:
             closing.append(_CLOSED_BY[mark])
     return bool(closing)
+
+
+def _is_in_single_marks(before: str, behind: str) -> bool:
+    """Whether a quotation in single marks is open at the end of these words and closed in what follows."""
+    opened = [each.end() for each in _OPENS.finditer(f"{before}{behind[:1]}")]
+    return bool(opened) and not _CLOSES.search(before, opened[-1]) and _CLOSES.search(behind) is not None
 
 
 def _is_corrected(text: str, at: int, sentence: str) -> bool:

@@ -69,6 +69,13 @@ PAIRS = [
     Pair("assertion", "IS_A_QUOTATION", case(before='He wrote "'), case(before='He wrote "no". ')),
     Pair("assertion", "IS_A_QUOTATION", case(before="Er sagte: „Nun. "), case(before="Er sagte: „Nun.“ Und: ")),
     Pair("assertion", "IS_A_QUOTATION", case(before="Il dit « Oui. "), case(before='Ein »Turm«, 9" hoch, steht da. ')),
+    Pair(
+        "assertion",
+        "IS_A_QUOTATION",
+        case(before="He doesn't know. 'I read it. ", behind=" So what?' he said."),
+        case(before="He doesn't know the kings' men, 'so to speak', of the '90s. ", behind=" The kings' men say so."),
+    ),
+    Pair("assertion", "IS_A_QUOTATION", case(before="It said: '", behind="' It did."), case(behind=" The kings' men.")),
     Pair("assertion", "IS_STRUCK_OUT", case(before="~~", behind="~~ It is 330."), case()),
     Pair(
         "assertion",
