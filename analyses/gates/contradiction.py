@@ -88,9 +88,13 @@ def _is_torn(page: CitedPage) -> bool:
     if page.words is None:
         return False
     parts = [part for part in (fold(each).strip(" \"'") for each in _ELLIPSIS.split(page.snippet)) if part]
+    end = 0
     for part in parts:
-        at = shown.find(part)
-        if at >= 0 and _is_denied(shown, at, at + len(part)):
+        at = shown.find(part, end)
+        if at < 0:
+            break
+        end = at + len(part)
+        if _is_denied(shown, at, end):
             return True
     return False
 

@@ -48,6 +48,7 @@ THEN = with_snippets("From 2012 to 2019 its president was Bob Jones", "In 2012 B
 POPULATION = "In 1990 Denmark had 4.1 million inhabitants."
 HURT = "Three people were hurt in the fire."
 
+_TORN = "The new bridge ... is open to cars"
 PAIRS = [
     Pair("satire", "SATIRICAL_PUBLICATION", case(post_url="https://www.theonion.com/a"), case()),
     Pair("satire", "SATIRICAL_PUBLICATION", case(author_name="The Onion"), case(author_name="Onion Farmers' Weekly")),
@@ -266,6 +267,26 @@ PAIRS = [
             "Nobody was hurt in the fire.",
             "People were hurt.",
             [page(0, "people were hurt in the fire", before="Sadly, "), page(1, "several people were hurt there")],
+        ),
+    ),
+    Pair(
+        "contradiction",
+        "QUOTED_WITHOUT_ITS_NEGATION",
+        case(
+            "The bridge is closed to cars.",
+            "It is open.",
+            [
+                page(0, _TORN, words="A tunnel is open to cars. The new bridge, we hear, never is open to cars."),
+                page(1, "cars may use the bridge"),
+            ],
+        ),
+        case(
+            "The bridge is closed to cars.",
+            "It is open.",
+            [
+                page(0, _TORN, words="No tunnel is open to cars. The new bridge, we hear, is open to cars."),
+                page(1, "cars may use the bridge"),
+            ],
         ),
     ),
     Pair(
