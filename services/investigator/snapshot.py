@@ -14,6 +14,7 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from contracts.v1 import VersionRegistered
+from contracts.v1.pages import Sighting
 from contracts.v1.parts import ImageOccurrence, InvestigationInput, MarkdownSource, TextRef
 from contracts.v1.version import VersionEvent
 from kit.blob_settings import BlobMissing
@@ -44,13 +45,13 @@ class VersionSnapshot:
 def choose_snapshot(facts: Sequence[VersionEvent]) -> VersionSnapshot | None:
     """Choose from a version's facts, in the order of the log; None if it was not registered.
 
-    The best provenance and the newest metadata count; of the site's HTML the latest, and only without it the first of
-    a reader's. Source: requirements 2.4.4.
+    The best provenance counts, and the newest metadata, but a reader's only if the site has said nothing; of the site's
+    HTML the latest, and only without it the first of a reader's. Source: requirements 2.4.4.
     """
     registered = next((fact for fact in facts if isinstance(fact, VersionRegistered)), None)
     if registered is None:
         return None
-    newest = facts[-1].sighting
+    newest = next((fact.sighting for fact in reversed(facts) if _is_of_the_site(fact.sighting)), facts[-1].sighting)
     verified = any(fact.provenance == "SERVER_VERIFIED" for fact in facts)
     published = newest.metadata.get("published_at") or newest.metadata.get("posted_at")
     source: MarkdownSource = "SERVER_HTML" if verified else "CLIENT_HTML"
@@ -75,6 +76,11 @@ def choose_snapshot(facts: Sequence[VersionEvent]) -> VersionSnapshot | None:
         html=html,
         external_id=registered.post.external_id,
     )
+
+
+def _is_of_the_site(sighting: Sighting) -> bool:
+    """Whether address, dates and author are the site's own: the gates judge by them."""
+    return sighting.server_html is not None if sighting.site_confirmed is None else sighting.site_confirmed
 
 
 class _Unusable(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,7 +13,7 @@ from contracts.v1.version import VersionEvent
 from kit.blob_settings import BlobMissing
 from platforms.markdown import RENDERER_VERSION
 from services.investigator.snapshot import add_markdown, choose_snapshot
-from tests.support.factories import QUOTE, TEXT, VERSION_ID, requested, text_ref
+from tests.support.factories import QUOTE, TEXT, URL, VERSION_ID, requested, text_ref
 from tests.support.fakes import MemoryLog, MemoryTexts, ScriptedModel, StillClock, handled, investigator_over, transient
 from tests.support.loop import rounds_during
 from tests.support.versions import later, registered, sighting
@@ -43,6 +44,10 @@ async def taken(*facts: VersionEvent, texts: MemoryTexts | None = None) -> Inves
     return found
 
 
+def _said_of(author: str, day: str) -> dict[str, Any]:
+    return {"author": {"platform_user_id": author, "display_name": author}, "metadata": {"published_at": day}}
+
+
 def test_a_version_that_nobody_registered_is_not_known() -> None:
     assert choose_snapshot([]) is None
     assert choose_snapshot([later(VersionSeen, sighting(), "CLIENT_FALLBACK")]) is None
@@ -63,6 +68,24 @@ async def test_the_site_s_html_counts_once_the_version_is_verified() -> None:
     unverified = await taken(registered(sighting(reader=READER_HTML)))
     assert unverified.markdown is not None
     assert (unverified.markdown_source, unverified.markdown.inline) == ("CLIENT_HTML", f"> {TEXT}")
+
+
+@pytest.mark.parametrize("confirmed", [True, None])
+async def test_no_reader_changes_what_the_site_has_said_of_a_post(confirmed: bool | None) -> None:
+    """The gates judge by address, author and day: a reader's later word would let a wrong correction through."""
+    said = _said_of("Ada", "2020-01-01T00:00:00Z")
+    forged = _said_of("Eve", "2026-01-01T00:00:00Z")
+    first = registered(sighting(1, site=SITE_HTML, site_confirmed=confirmed, **said), "SERVER_VERIFIED")
+    unseen = sighting(2, reader=READER_HTML, site_confirmed=confirmed and False, url="https://evil.example/", **forged)
+    found = await taken(first, later(VersionSeen, unseen, "SERVER_VERIFIED"))
+    assert (found.url, found.author_name, found.published_at and found.published_at.year) == (URL, "Ada", 2020)
+    newest = sighting(3, site=SITE_HTML, site_confirmed=confirmed, **forged)
+    again = await taken(first, later(VersionSeen, newest, "SERVER_VERIFIED"))
+    assert again.author_name == "Eve"
+    only_readers = await taken(
+        registered(sighting(4, reader=READER_HTML)), later(VersionSeen, unseen, "CLIENT_FALLBACK")
+    )
+    assert only_readers.author_name == "Eve"
 
 
 async def test_of_readers_html_the_first_counts_and_of_the_site_s_the_latest() -> None:
