@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from analyses.claims.anchor import find_anchor
 from analyses.claims.dates import take_dates
 from analyses.claims.languages import LANGUAGES
 from analyses.claims.volatility import Volatility
@@ -25,7 +26,7 @@ def check_moment(case: Case) -> Ruling:
 
 
 def _speaks_of_its_time(page: CitedPage, case: Case) -> bool:
-    claimed, named = _dates_in(case.claim.text), _years(page)
+    claimed, named = _claimed_years(case), _years(page)
     if claimed:
         corrected = _dates_in(case.claim.summary) - claimed
         if named:
@@ -48,6 +49,16 @@ def _is_recent(case: Case) -> bool:
 
 def _years(page: CitedPage) -> set[int]:
     return {int(value) for each in find_quantities(page.shown) if each.dimension == "year" for value in each.values}
+
+
+def _claimed_years(case: Case) -> set[int]:
+    """The years that the sentence names, and those that it means by words such as "last year"."""
+    named = _dates_in(case.claim.text)
+    if case.published_at is None:
+        return named
+    day = case.published_at.date()
+    anchors = ",".join(find_anchor(case.claim.text, tag, day) for tag in LANGUAGES)
+    return named | {int(period[:4]) for period in anchors.split(",") if period} - {day.year}
 
 
 def _dates_in(text: str) -> set[int]:

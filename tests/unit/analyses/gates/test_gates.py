@@ -190,6 +190,18 @@ PAIRS = [
         case(PRESIDENT, "It is Bob Jones.", [replace(each, published="2026-02-20T08:00") for each in PRESIDENTS]),
     ),
     Pair(
+        "time",
+        "SOURCE_OF_ANOTHER_TIME",
+        case(
+            "Last year the Eiffel Tower was 200 metres tall.",
+            pages=with_snippets("In 2020 the tower was 330 m tall", "the tower's height in 2020: 330 m"),
+        ),
+        case(
+            "Last year the Eiffel Tower was 200 metres tall.",
+            pages=with_snippets("In 2025 the tower was 330 m tall", "the tower's height in 2025: 330 m"),
+        ),
+    ),
+    Pair(
         "contradiction",
         "SOURCE_DOES_NOT_SHOW_IT",
         case(pages=with_snippets("The tower is very tall indeed", "It is the tallest tower of all")),
