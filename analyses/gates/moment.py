@@ -34,7 +34,9 @@ def _speaks_of_its_time(page: CitedPage, case: Case) -> bool:
         return not _corrects_quantity(case)  # an amount without a year is one of today
     if case.published_at is None or not named:
         return True
-    return min(named) <= case.published_at.year
+    posted = case.published_at.year
+    is_later = max(_find_years(page.snippet), default=posted) > posted
+    return min(named) <= posted and not (is_later and _corrects_quantity(case))
 
 
 def _corrects_quantity(case: Case) -> bool:
@@ -48,7 +50,11 @@ def _is_recent(case: Case) -> bool:
 
 
 def _years(page: CitedPage) -> set[int]:
-    return {int(value) for each in find_quantities(page.shown) if each.dimension == "year" for value in each.values}
+    return _find_years(page.shown)
+
+
+def _find_years(text: str) -> set[int]:
+    return {int(value) for each in find_quantities(text) if each.dimension == "year" for value in each.values}
 
 
 def _claimed_years(case: Case) -> set[int]:

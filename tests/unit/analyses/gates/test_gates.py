@@ -202,6 +202,18 @@ PAIRS = [
         ),
     ),
     Pair(
+        "time",
+        "SOURCE_OF_ANOTHER_TIME",
+        case(
+            pages=with_snippets("From 1889 on it grew to 330 m in 2025", "Built in 1889, it had 330 m in 2025"),
+            published_at=datetime(2012, 5, 1, tzinfo=UTC),
+        ),
+        case(
+            pages=with_snippets("From 1889 on it grew to 330 m in 2011", "Built in 1889, it had 330 m in 2011"),
+            published_at=datetime(2012, 5, 1, tzinfo=UTC),
+        ),
+    ),
+    Pair(
         "contradiction",
         "SOURCE_DOES_NOT_SHOW_IT",
         case(pages=with_snippets("The tower is very tall indeed", "It is the tallest tower of all")),
