@@ -32,7 +32,7 @@ GATES: Final[Mapping[GateName, Gate]] = MappingProxyType(
 RULES: Final = "gates-3"
 """A version's decisions never change. The second version adds the second opinion, which is asked after these; what the
 first one recorded has none, so its replay asks for none. In the third, a number of another kind than any that the
-sentence has does not show what is right, "per cent" is a unit as "percent" is, quotations may have single marks, and
+sentence has does not show what is right, more spellings of numbers are known, quotations may have single marks, and
 "last year" is a year."""
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from analyses.claims.guard import simplify
+from analyses.claims.guard import is_currency, simplify
 
 TOLERANCE: Final = Decimal("0.005")
 """Relative: sources round, and convert units."""
@@ -73,7 +73,15 @@ def find_quantities(text: str) -> list[Quantity]:
         (each.start(), frozenset({Decimal(_WORDS.numbers[each[0].casefold()])}), each.end(), "")
         for each in _SPELLED.finditer(text)
     ]
-    return [_with_unit(values, text[end : end + 40], written) for _, values, end, written in sorted(digits + spelled)]
+    return [
+        _with_unit(
+            values,
+            text[end : end + 40],
+            written,
+            is_money=is_currency(text[max(0, start - 2) : start].rstrip(" ")[-1:]),
+        )
+        for start, values, end, written in sorted(digits + spelled)
+    ]
 
 
 def find_new(text: str, than: str) -> list[Quantity]:
@@ -102,13 +110,15 @@ def _read(written: str) -> frozenset[Decimal]:
     return frozenset({Decimal(bare.replace(",", "."))})
 
 
-def _with_unit(values: frozenset[Decimal], behind: str, written: str) -> Quantity:
+def _with_unit(values: frozenset[Decimal], behind: str, written: str, *, is_money: bool) -> Quantity:
     is_year = re.fullmatch(r"\d{4}", written) is not None and _FIRST_YEAR <= int(written) <= _LAST_YEAR
     if is_year and _OF_DECADE.match(behind):
         return Quantity(values, "year")
     found = _AFTER.match(behind)
     factor = Decimal(1)
     name = found[1] if found else ""
+    if name == "M" or (name == "m" and is_money):  # a million, and no metre
+        name = "million"
     if scale := _WORDS.scales.get(name.casefold()):
         factor, name = Decimal(scale), (found[2] or "") if found else ""
     whole = f"{found[1]} {found[2]}" if found else ""
