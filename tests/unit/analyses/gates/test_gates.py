@@ -78,6 +78,10 @@ PAIRS = [
     ),
     Pair("assertion", "IS_A_QUOTATION", case(before="It said: '", behind="' It did."), case(behind=" The kings' men.")),
     Pair("assertion", "IS_STRUCK_OUT", case(before="~~", behind="~~ It is 330."), case()),
+    Pair("assertion", "IS_REFUTED_THERE", case(before="Myth: "), case(before="Fact: ")),
+    Pair("assertion", "IS_REFUTED_THERE", case(behind=" That's wrong."), case(behind=" That's nice.")),
+    Pair("assertion", "IS_REFUTED_THERE", case(behind=" Nope, it is 330."), case(behind=" No wonder.")),
+    Pair("assertion", "IS_REFUTED_THERE", case(behind=" Wrong! It is 330."), case(behind=" Wrong turns led us there.")),
     Pair(
         "assertion",
         "IS_REFUTED_THERE",
