@@ -17,7 +17,7 @@ from analyses.snippets import fold
 
 _WORDS_BEFORE: Final = 5
 _WORDS_BEHIND: Final = 7
-_ELLIPSIS: Final = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\]|\[…\])\s*")
+_ELLIPSIS: Final = re.compile(r"(?:(?<!\s)\s++)?(?:\.\.\.|…|\[\.\.\.\]|\[…\])\s*")
 _BREAK: Final = re.compile(r"[.!?;:](?=\s)|\n")
 _WORD: Final = re.compile(r"\w[\w'’-]+")
 _FIRST: Final = re.compile(r"(?:^|[.!?:;]\s+)[\"“„«']?(\w[\w'’-]+)")

@@ -9,9 +9,11 @@ import pytest
 from analyses import opinion
 from analyses.anchoring import anchor
 from analyses.blocks import make_markers
+from analyses.gates import judge
 from analyses.snippets import MAX_PARTS, find, page_text
 from contracts.v1.parts import ClaimPayload, Source
 from tests.support.growth import assert_linear, cpu_s
+from tests.unit.analyses.gates.cases import case, page
 
 PAGE = Source(url="https://example.org", title="t", snippet="s")
 MARKS = "\u0301\u0327"
@@ -31,6 +33,9 @@ WORK: dict[str, tuple[Callable[[str], object], Callable[[int], str], int]] = {
     ),
     "brackets in a claim": (lambda text: anchor(claim(text), "a post"), lambda n: "[" + "[a]" * n, 500),
     "blanks in an opinion": (lambda answer: opinion.read(answer, ()), lambda n: "yes" + " " * n + "x", 60),
+    "blanks in a source's words": (
+        lambda snippet: judge(case(pages=(page(0, snippet), page(1)))), lambda n: f"300 m{' ' * n}high", 2_000
+    ),
     "links without end in a claim": (
         lambda text: anchor(claim(text), "a post"), lambda n: "[a](b" * n + " " * n, 500
     ),
