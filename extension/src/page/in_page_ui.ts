@@ -89,6 +89,12 @@ export class InPageUi {
 
   /** The findings or their underlines are others now. */
   refresh(): void {
+    if (this.#options.shown().findings.length === 0) {
+      if (this.#focusWithin) this.#focus.restore();
+      this.#channel.remove();
+      this.#onLost();
+      return;
+    }
     if (this.#view.kind !== 'hidden' && !this.#hasFinding(this.#view.claimId)) this.close(false);
     if (this.#channel.ready) this.#sendFindings();
   }
@@ -206,7 +212,7 @@ export class InPageUi {
     }
   }
 
-  /** The page took the frame away, and with it whatever was shown: the next use creates it again. */
+  /** The frame is gone, and with it whatever was shown: the next use creates it again. */
   #onLost(): void {
     this.#cancelLeave();
     this.#view = HIDDEN_VIEW;

@@ -1,49 +1,16 @@
 // @vitest-environment happy-dom
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { PORT_NAME, HIDDEN_VIEW, type FromFrame, type ToFrame } from '../../src/page/frame_messages';
-import { FrameChannel, type FramePort } from '../../src/page/frame_channel';
+import { PORT_NAME, HIDDEN_VIEW, type ToFrame } from '../../src/page/frame_messages';
+import { FrameChannel } from '../../src/page/frame_channel';
 import { HostElement } from '../../src/page/host_element';
+import { Frame, revealing } from './frame';
 
 const view: ToFrame = { kind: 'view', view: HIDDEN_VIEW, focus: false, room: { width: 1, height: 1 } };
 
-/** The frame's end of a port. */
-class Frame implements FramePort {
-  readonly received: ToFrame[] = [];
-  #say: (message: unknown) => void = () => undefined;
-  #end: () => void = () => undefined;
-  readonly onMessage = { addListener: (listener: (message: unknown) => void) => void (this.#say = listener) };
-  readonly onDisconnect = { addListener: (listener: () => void) => void (this.#end = listener) };
-
-  constructor(readonly name: string) {}
-
-  postMessage(message: ToFrame): void {
-    this.received.push(message);
-  }
-
-  say(message: FromFrame): void {
-    this.#say(message);
-  }
-
-  end(): void {
-    this.#end();
-  }
-}
-
-/** What was made, with the frame's address, which the closed root hides from everybody else. */
 function stage() {
   const received: string[] = [];
-  let address = '';
-  const doc = Object.create(document, {
-    createElement: {
-      value: (name: string) => {
-        const made = document.createElement(name === 'iframe' ? 'p' : name);
-        if (name === 'iframe') Object.defineProperty(made, 'src', { set: (to: string) => void (address = to) });
-        return made;
-      },
-    },
-    documentElement: { value: document.documentElement },
-  }) as Document;
+  const { doc, secret } = revealing();
   const framed = new FrameChannel(
     new HostElement(doc),
     'https://frame.test/f.html',
@@ -51,7 +18,7 @@ function stage() {
     (message) => received.push(message.kind),
     () => received.push('lost'),
   );
-  return { framed, received, secret: () => address.split('#')[1]! };
+  return { framed, received, secret };
 }
 
 beforeEach(() => {
