@@ -21,8 +21,10 @@ export interface Gestures {
   onClick(click: Click): void;
   onEscape(): void;
   onTab(): void;
-  /** The page moved under the window, or the window has another size. */
+  /** The page moved under the window. */
   onScroll(): void;
+  /** The window has another size, also by zooming. */
+  onResize(): void;
 }
 
 const INTERACTIVE =
@@ -70,6 +72,6 @@ export function listen(doc: Document, gestures: Gestures, signal: AbortSignal): 
     quietly,
   );
   view.addEventListener('scroll', () => gestures.onScroll(), quietly);
-  view.addEventListener('resize', () => gestures.onScroll(), quietly);
+  view.addEventListener('resize', () => gestures.onResize(), quietly);
   doc.documentElement.addEventListener('pointerleave', () => gestures.onPointerLeave(), { passive: true, signal });
 }

@@ -77,6 +77,10 @@ export class InPageUi {
           if (this.#options.shown().findings.length > 0) this.#channel.ensure();
         },
         onScroll: () => this.#onScroll(),
+        onResize: () => {
+          if (this.#channel.ready) this.#sendView(false);
+          this.#onScroll();
+        },
       },
       this.#stop.signal,
     );
@@ -134,7 +138,7 @@ export class InPageUi {
       this.#channel.blur();
       this.#focus.restore();
     }
-    this.#channel.send({ kind: 'view', view: HIDDEN_VIEW, focus: false, room: this.#room });
+    this.#sendView(false);
     this.#place();
   }
 
@@ -153,20 +157,21 @@ export class InPageUi {
     return this.#options.shown().findings.some(({ id }) => id === claimId);
   }
 
-  get #room(): Size {
-    return availableSize(viewportOf(this.#options.doc));
-  }
-
   #open(view: FrameView, focus: boolean): void {
     this.#channel.ensure();
     this.#view = view;
     this.#size = null;
-    this.#channel.send({ kind: 'view', view, focus, room: this.#room });
+    this.#sendView(focus);
     if (focus) {
       this.#focus.save();
       this.#channel.focus();
     }
     this.#place();
+  }
+
+  #sendView(focus: boolean): void {
+    const room = availableSize(viewportOf(this.#options.doc));
+    this.#channel.send({ kind: 'view', view: this.#view, focus, room });
   }
 
   #sendFindings(): void {
@@ -182,7 +187,7 @@ export class InPageUi {
         this.#sendFindings();
         this.updateTone();
         // A frame that knows no room takes none, and then the keyboard would lead to a list that nobody sees.
-        this.#channel.send({ kind: 'view', view: this.#view, focus: false, room: this.#room });
+        this.#sendView(false);
         break;
       case 'size':
         this.#size = message.size;

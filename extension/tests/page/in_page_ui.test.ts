@@ -8,12 +8,17 @@ import { InPageUi } from '../../src/page/in_page_ui';
 import { NO_FINDINGS, type DisplayedFindings } from '../../src/page/ports';
 import { Frame, revealing } from './frame';
 
+interface Window {
+  readonly happyDOM: { setViewport(size: { readonly width: number; readonly height: number }): void };
+}
+
 let ui: InPageUi;
 let frame: Frame;
 let shown: DisplayedFindings;
 
 /** A reader with the panel of the first of these findings open, who had the focus on a link of the page. */
 beforeEach(() => {
+  resize(1000, 700);
   document.body.innerHTML = '<a href="/">a link</a>';
   document.querySelector('a')!.focus();
   shown = findings('a', 'b');
@@ -43,6 +48,10 @@ function trusted(type: string, more: object): Event {
   return Object.defineProperty(Object.assign(new Event(type), more), 'isTrusted', { value: true });
 }
 
+function resize(width: number, height: number): void {
+  (window as unknown as Window).happyDOM.setViewport({ width, height });
+}
+
 it('goes with the last finding, and the focus goes back to the page', () => {
   const focused = vi.spyOn(document.querySelector('a')!, 'focus');
   shown = NO_FINDINGS;
@@ -56,4 +65,12 @@ it('stays for the findings that are left', () => {
   ui.refresh();
   expect(document.querySelector('html > div')).not.toBeNull();
   expect(frame.received.at(-1)).toMatchObject({ kind: 'findings', findings: [{ id: 'b' }] });
+});
+
+it('fits a window that gets another size under it', () => {
+  resize(320, 256);
+  expect(frame.received.at(-1)).toEqual({
+    ...{ kind: 'view', view: { kind: 'panel', claimId: 'a' }, focus: false },
+    room: { width: 296, height: 232 },
+  });
 });
