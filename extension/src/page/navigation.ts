@@ -34,12 +34,21 @@ export class FindingNavigation {
     const element = piece?.node.parentElement;
     if (piece === undefined || element == null) return false;
     this.look(claimId);
-    const view = this.#doc.defaultView!;
-    const box = piece.range.getBoundingClientRect();
-    if (box.top < 0 || box.bottom > (view.innerHeight || this.#doc.documentElement.clientHeight)) {
-      const calm = view.matchMedia('(prefers-reduced-motion: reduce)').matches;
-      element.scrollIntoView({ block: 'center', behavior: calm ? 'instant' : 'smooth' });
-    }
+    this.#show(piece.range, element);
     return true;
+  }
+
+  #show(words: Range, element: Element): void {
+    const view = this.#doc.defaultView!;
+    const room = view.innerHeight || this.#doc.documentElement.clientHeight;
+    const { top, bottom } = words.getBoundingClientRect();
+    if (top >= 0 && bottom <= room) return;
+    const isTall = element.getBoundingClientRect().height > room;
+    const calm = isTall || view.matchMedia('(prefers-reduced-motion: reduce)').matches;
+    element.scrollIntoView({ block: 'center', behavior: calm ? 'instant' : 'smooth' });
+    if (!isTall) return;
+    // The middle of such a paragraph is in sight now, and the words may not be.
+    const found = words.getBoundingClientRect();
+    view.scrollBy({ top: found.top - Math.max(0, (room - found.height) / 2), behavior: 'instant' });
   }
 }
