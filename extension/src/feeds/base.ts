@@ -75,11 +75,15 @@ export function inView(feed: Feed, doc: Document): Post | Unreadable | null {
   return nearest === null ? null : feed.at(nearest);
 }
 
-/** The post with this address, where the page shows it. */
+/** The post with this address, where the page shows it: a site may keep earlier pages with it out of sight. */
 export function findPost(feed: Feed, doc: Document, permalink: string): Post | null {
-  const element = feed.elements(doc).find((one) => feed.permalinkOf(one) === permalink);
+  const element = feed.elements(doc).find((one) => feed.permalinkOf(one) === permalink && isShown(one));
   const found = element === undefined ? null : feed.at(element);
   return found !== null && isReadable(found) ? found : null;
+}
+
+export function isShown(element: Element): boolean {
+  return element.getBoundingClientRect().height > 0;
 }
 
 /** The outermost element around a node, or the node itself, that a selector means. */

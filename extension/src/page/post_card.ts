@@ -3,7 +3,7 @@
  *
  * A post keeps its card by its permalink. A list that reuses its elements hides the card, and the post brings it back.
  */
-import { findPost, isReadable, type Feed, type Post, type Unreadable } from '../feeds/base';
+import { findPost, isReadable, isShown, type Feed, type Post, type Unreadable } from '../feeds/base';
 import type { Out } from '../verdict/check';
 import { backgroundTone } from './background_tone';
 import { apply, ASKING, unreadable, type CheckState } from './check_state';
@@ -66,9 +66,10 @@ export class PostCard {
   /** Show the card of a post, and check the post unless that has begun. The focus goes to the card. */
   open(found: Post | Unreadable): void {
     const shown = this.#shown;
-    if (shown !== null && isReadable(found) && isReadable(shown.found) && shown.permalink === found.permalink)
+    if (shown !== null && isReadable(found) && isReadable(shown.found) && shown.permalink === found.permalink) {
       shown.found = found;
-    else this.#begin(found);
+      this.place();
+    } else this.#begin(found);
     this.#focus.save();
     this.#channel.focus();
     this.#channel.send({ kind: 'enter' });
@@ -93,12 +94,13 @@ export class PostCard {
     const shown = this.#shown;
     if (shown === null) return;
     const { permalink } = shown;
-    if (permalink !== null && this.#feed.permalinkOf(shown.found.element) !== permalink)
+    const isAt = ({ element }: Post | Unreadable): boolean =>
+      isShown(element) && this.#feed.permalinkOf(element) === permalink;
+    if (permalink !== null && !isAt(shown.found))
       shown.found = findPost(this.#feed, this.#doc, permalink) ?? shown.found;
     const { element } = shown.found;
-    const post = element.getBoundingClientRect();
-    const isThere = post.height > 0 && this.#feed.permalinkOf(element) === permalink;
-    const spot = placeUnder(post, shown.height, viewportOf(this.#doc));
+    const isThere = isAt(shown.found);
+    const spot = placeUnder(element.getBoundingClientRect(), shown.height, viewportOf(this.#doc));
     if (isThere && spot.width !== shown.width) this.#send(shown, spot.width);
     this.#channel.place(isThere && shown.height > 0 ? spot : null, 'document');
   }

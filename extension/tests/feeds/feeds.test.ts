@@ -137,10 +137,19 @@ describe('posts of a page', () => {
   it('are found by their address, also after the page reuses their elements', () => {
     open(FEED, blueskyPost() + blueskyPost({ rkey: '3next' }));
     const [first, second] = BLUESKY.elements(document);
+    vi.spyOn(Element.prototype, 'getBoundingClientRect').mockReturnValue(new DOMRect(0, 0, 500, 300));
     expect(findPost(BLUESKY, document, OWN)?.element).toBe(first);
     first!.outerHTML = blueskyPost({ rkey: '3other' });
     expect(findPost(BLUESKY, document, OWN)).toBeNull();
     expect(findPost(BLUESKY, document, OWN.replace('3own', '3next'))?.element).toBe(second);
+  });
+
+  it('are not found where the page keeps them out of sight', () => {
+    open(FEED, blueskyPost() + blueskyPost());
+    const [first, second] = BLUESKY.elements(document);
+    vi.spyOn(first!, 'getBoundingClientRect').mockReturnValue(new DOMRect());
+    vi.spyOn(second!, 'getBoundingClientRect').mockReturnValue(new DOMRect(0, 0, 500, 300));
+    expect(findPost(BLUESKY, document, OWN)?.element).toBe(second);
   });
 
   it('in view: the one with the focus, or else the one nearest to the middle', () => {
