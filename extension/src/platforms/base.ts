@@ -122,6 +122,9 @@ export function addedSites(): readonly Site[] {
   return added;
 }
 
+/** Marks of a page that the browser shows in translation: its words are not the author's. Firefox leaves none. */
+const TRANSLATED = 'html.translated-ltr, html.translated-rtl, [_msttexthash]';
+
 /** Read a page: the gate before the content, and the guessed identity onto what is not ready. */
 export function* extract(site: Site, doc: Document, url: URL): Steps<Extraction> {
   const { platform } = site;
@@ -129,7 +132,8 @@ export function* extract(site: Site, doc: Document, url: URL): Steps<Extraction>
   if (site.isGated?.(doc, url)) {
     return externalId === null ? { kind: 'gated', platform } : { kind: 'gated', platform, externalId };
   }
-  const reading = yield* site.read(doc, url);
+  const isTranslated = doc.querySelector(TRANSLATED) !== null;
+  const reading = isTranslated ? notReady('ambiguous_dom') : yield* site.read(doc, url);
   if (reading.kind === 'ready' || externalId === null) return reading;
   return { ...reading, identityGuess: { platform, externalId } };
 }
