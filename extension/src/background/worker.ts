@@ -109,7 +109,7 @@ export class Worker {
     });
     this.#hints = new Hints(area, this.#client, clock, dependencies.wakeForHint);
     this.#polling = new Polling(() => this.#posts.poll(), alarm);
-    this.sites = new Sites(area, scripts);
+    this.sites = new Sites(area, scripts, () => this.#sendSettings());
   }
 
   /** Continue where the last worker stopped. */

@@ -46,6 +46,26 @@ describe('settings', () => {
   });
 });
 
+describe('a site where posts can be checked', () => {
+  it('loses the button in the tabs that are open, before its permission is given back', async () => {
+    const environment = new FakeEnvironment();
+    const allowed = 'https://bsky.app/*';
+    environment.allowedSites.add(allowed);
+    // The browser shows the addresses of such tabs as long as it allows the site.
+    Object.defineProperty(environment, 'tabs', {
+      get: () => (environment.allowedSites.has(allowed) ? [{ id: 7, url: 'https://bsky.app/' }] : []),
+    });
+    const worker = await environment.begin();
+    await worker.receive(write('SET_CHECKS', { site: 'bsky.app', on: true }), PAGE_SENDER);
+    await settled();
+    expect(environment.messages.at(-1)).toMatchObject({ tabId: 7, message: { payload: { checks: true } } });
+    await worker.receive(write('SET_CHECKS', { site: 'bsky.app', on: false }), PAGE_SENDER);
+    await settled();
+    expect([...environment.allowedSites]).toEqual([]);
+    expect(environment.messages.at(-1)).toMatchObject({ tabId: 7, message: { payload: { checks: false } } });
+  });
+});
+
 describe('a publication’s own domain', () => {
   const HOST = 'letters.example';
   const URL = `https://${HOST}/p/one`;
