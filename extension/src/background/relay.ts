@@ -17,7 +17,11 @@ export function relay(frame: Port): boolean {
   if (!name.startsWith(`${PORT_NAME}:`) || sender?.id !== browser.runtime.id || tabId === undefined) return false;
   if (sender.url === undefined || new URL(sender.url).pathname !== '/frame.html') return false;
   const page: Port = browser.tabs.connect(tabId, { name, frameId: 0 });
-  frame.onMessage.addListener((message: unknown) => page.postMessage(message));
+  frame.onMessage.addListener((message: unknown) => {
+    // What keeps Firefox from ending an idle worker are calls of the browser's own functions, and no messages.
+    void browser.runtime.getPlatformInfo();
+    page.postMessage(message);
+  });
   page.onMessage.addListener((message: unknown) => frame.postMessage(message));
   frame.onDisconnect.addListener(() => page.disconnect());
   page.onDisconnect.addListener(() => frame.disconnect());

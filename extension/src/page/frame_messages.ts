@@ -69,6 +69,8 @@ export interface Size {
 
 export type FromFrame =
   | { readonly kind: 'ready' }
+  /** The reader still sees it; for the worker in between, and of no meaning to the page. */
+  | { readonly kind: 'alive' }
   /** How large the view wants to be. */
   | { readonly kind: 'size'; readonly size: Size }
   | { readonly kind: 'pointer'; readonly over: boolean }

@@ -1,7 +1,7 @@
 /**
  * The frame's side of the port to the content script of its own tab.
  *
- * A worker restart does not touch this port; an unloaded page ends it, and then the frame is gone too.
+ * In Chrome a worker restart does not touch this port; an unloaded page ends it, and then the frame is gone too.
  */
 import { browser } from 'wxt/browser';
 
@@ -11,19 +11,33 @@ export interface Link {
   send(message: FromFrame): void;
 }
 
-/** Connect to the page around this frame; messages are given to `receive`. */
-export async function connect(receive: (message: ToFrame) => void): Promise<Link> {
+/** Less than the 30 seconds after which Firefox ends a worker that does nothing. */
+const ALIVE_MS = 20_000;
+
+type Tabs = typeof browser.tabs;
+type Port = ReturnType<typeof browser.runtime.connect>;
+
+/** Connect to the page around this frame; messages are given to `receive`. `isShown` says whether a reader sees it. */
+export async function connect(receive: (message: ToFrame) => void, isShown: () => boolean): Promise<Link> {
   const name = `${PORT_NAME}:${location.hash.slice(1)}`;
-  const port = await openPort(name);
+  const tabs = browser.tabs as Tabs | undefined;
+  const port = tabs === undefined ? connectByWorker(name, isShown) : await connectDirectly(tabs, name);
   port.onMessage.addListener((message: unknown) => receive(message as ToFrame));
   return { send: (message) => port.postMessage(message) };
 }
 
-/** Straight to the page where the browser lets a frame inside a page do so; Firefox does not, there the worker joins them. */
-async function openPort(name: string): Promise<ReturnType<typeof browser.runtime.connect>> {
-  const tabs = browser.tabs as typeof browser.tabs | undefined;
-  if (tabs === undefined) return browser.runtime.connect({ name });
+/** Straight to the page where the browser lets a frame inside a page do so. */
+async function connectDirectly(tabs: Tabs, name: string): Promise<Port> {
   const tab = await tabs.getCurrent();
   if (tab?.id === undefined) throw new Error('not inside a tab');
   return tabs.connect(tab.id, { name, frameId: 0 });
+}
+
+/** Firefox does not; there the worker joins them, and its end would be that of the frame that is being read. */
+function connectByWorker(name: string, isShown: () => boolean): Port {
+  const port = browser.runtime.connect({ name });
+  setInterval(() => {
+    if (isShown()) port.postMessage({ kind: 'alive' } satisfies FromFrame);
+  }, ALIVE_MS);
+  return port;
 }
