@@ -19,6 +19,9 @@ export class HostElement {
 
   constructor(doc: Document) {
     this.#doc = doc;
+    // On paper a box that is fixed to the window stands on every sheet, over the words of the page.
+    doc.defaultView?.addEventListener('beforeprint', () => this.#setVisible(false));
+    doc.defaultView?.addEventListener('afterprint', () => this.#setVisible(true));
   }
 
   /** Make an element for a box. */
@@ -54,5 +57,9 @@ export class HostElement {
   /** Whether `node` is the element on the page. */
   owns(node: unknown): boolean {
     return node !== null && node === this.#element;
+  }
+
+  #setVisible(visible: boolean): void {
+    this.#element?.style.setProperty('visibility', visible ? 'visible' : 'hidden', 'important');
   }
 }

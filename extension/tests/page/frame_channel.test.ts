@@ -73,4 +73,14 @@ describe('the in-page frame', () => {
     frame.end();
     expect(document.querySelectorAll('html > div')).toHaveLength(0);
   });
+
+  it('is not printed', () => {
+    const { framed } = stage();
+    framed.ensure();
+    const host = document.querySelector<HTMLElement>('html > div')!;
+    dispatchEvent(new Event('beforeprint'));
+    expect(host.style.visibility).toBe('hidden');
+    dispatchEvent(new Event('afterprint'));
+    expect(host.style.visibility).toBe('visible');
+  });
 });
