@@ -128,6 +128,8 @@ def test_each_browser_is_new_enough_for_what_is_used() -> None:
     assert chrome["minimum_chrome_version"] == "137"
     assert firefox["browser_specific_settings"]["gecko"]["strict_min_version"] == "146.0"
     assert [one["manifest_version"] for one in (chrome, firefox)] == [3, 3]
+    readme = " ".join((EXTENSION / "README.md").read_text().split())
+    assert "Chrome (137 and later) and Firefox (146 and later), Manifest V3" in readme
 
 
 @pytest.mark.requirement("2.2-01")
