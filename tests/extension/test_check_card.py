@@ -69,6 +69,20 @@ async def test_a_post_is_checked_where_it_stands(package: Path, tmp_path: Path) 
         assert await page.evaluate("document.documentElement.children.length") <= 3
 
 
+async def test_a_card_is_copied_where_the_page_denies_its_frames_the_clipboard(package: Path, tmp_path: Path) -> None:
+    async with checking(package, tmp_path) as (chromium, _):
+        chromium.headers["permissions-policy"] = "clipboard-write=(self)"
+        page = await ready(chromium, feed())
+        frame = await press(chromium, page, "3own")
+        await frame.get_by_role("button", name=words("checkCopy")).click()
+        await frame.get_by_text(words("checkCopied")).wait_for()
+        await chromium.context.grant_permissions(["clipboard-read"])
+        await chromium.desk.bring_to_front()
+        copied: str = await chromium.chrome("() => navigator.clipboard.readText()")
+        assert copied.startswith(words("verdictFalse"))
+        assert copied.endswith(words("checkEstimate"))
+
+
 @pytest.mark.requirement("FS-35", "FS-46")
 async def test_keys_and_verdicts_stay_where_they_belong(package: Path, tmp_path: Path) -> None:
     """FS-35: Keys go into the headers to their own host and nowhere else.

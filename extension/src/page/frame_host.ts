@@ -31,7 +31,6 @@ export class FrameHost {
     const box = this.#host.create('div');
     const frame = this.#host.create('iframe');
     frame.title = this.#title;
-    frame.allow = 'clipboard-write';
     frame.src = this.#address;
     box.append(frame);
     this.#host.add(box);
