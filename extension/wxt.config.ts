@@ -68,6 +68,15 @@ const CHUNKS = [
 export default defineConfig({
   srcDir: 'src',
   hooks: {
+    // A package is replaced as a whole, so no file needs a name that changes with its content.
+    'vite:build:extendConfig'(entrypoints, { build }) {
+      if (entrypoints.length === 1) return;
+      Object.assign(build!.rolldownOptions!.output!, {
+        entryFileNames: ({ name }: { name: string }) => (name === 'background' ? '[name].js' : 'chunks/[name].js'),
+        chunkFileNames: 'chunks/[name].js',
+        assetFileNames: 'assets/[name].[ext]',
+      });
+    },
     // Messages without the white space that is for translators.
     'build:publicAssets'(_, files) {
       for (const [index, file] of files.entries()) {

@@ -69,7 +69,7 @@ export default defineBackground({
       return true;
     });
     browser.runtime.onConnect.addListener((port) => {
-      if (relay(port)) return;
+      if (import.meta.env.FIREFOX && relay(port)) return;
       const sender = port.sender === undefined ? null : senderOf(port.sender);
       if (port.name === CHECK_PORT && sender?.kind === 'content') {
         const { tabId, url } = sender;

@@ -5,64 +5,42 @@
  * publish, would hold up its page for a minute. Long runs of marks are sorted here, which changes nothing of the result.
  */
 
-const LONG_RUN = /\p{M}{64,}/gu;
-const CHUNK = 64;
-/** Marks of the lowest and of the highest class that is reordered. */
-const LOWEST = '\u0334';
-const HIGHEST = '\u0345';
-
 /** Normalise to NFC. */
 export function compose(raw: string): string {
-  return raw.replace(LONG_RUN, sortMarks).normalize('NFC');
+  return raw.replace(/\p{M}{64,}/gu, sortMarks).normalize('NFC');
 }
 
 function sortMarks(run: string): string {
-  const sorted: string[] = [];
-  const waiting = new Map<string, string[]>();
+  let sorted = '';
+  const classes: string[][] = [];
+  const classOf = new Map<string, string[]>();
   const release = (): void => {
-    for (const name of [...waiting.keys()].sort(compareClasses)) sorted.push(waiting.get(name)!.join(''));
-    waiting.clear();
+    sorted += classes
+      .sort(([one], [other]) => (swaps(one!, other!) ? 1 : -1))
+      .flat()
+      .join('');
+    classes.length = 0;
+    classOf.clear();
   };
-  for (const mark of decompose(run)) {
-    const name = classOf(mark);
-    if (name === null) {
+  for (const mark of run.match(/.{1,64}/gu)!.flatMap((part) => Array.from(part.normalize('NFD')))) {
+    let marks = classOf.get(mark);
+    if (marks === undefined && isReordered(mark)) {
+      marks = classes.find(([one]) => !swaps(one!, mark) && !swaps(mark, one!));
+      if (marks === undefined) classes.push((marks = []));
+      classOf.set(mark, marks);
+    }
+    if (marks === undefined) {
       release();
-      sorted.push(mark);
-    } else if (waiting.has(name)) waiting.get(name)!.push(mark);
-    else waiting.set(name, [mark]);
+      sorted += mark;
+    } else marks.push(mark);
   }
   release();
-  return sorted.join('');
+  return sorted;
 }
 
-function* decompose(run: string): Generator<string> {
-  const marks = Array.from(run);
-  for (let at = 0; at < marks.length; at += CHUNK)
-    yield* marks
-      .slice(at, at + CHUNK)
-      .join('')
-      .normalize('NFD');
-}
-
-const classes: string[] = [];
-const known = new Map<string, string | null>();
-
-/** A mark that names the class of this one; null if it is never reordered. */
-function classOf(mark: string): string | null {
-  const name = known.get(mark);
-  if (name !== undefined) return name;
-  const found = isReordered(mark) ? (classes.find((each) => compareClasses(each, mark) === 0) ?? mark) : null;
-  if (found === mark) classes.push(mark);
-  known.set(mark, found);
-  return found;
-}
-
+/** Whether a mark of the highest or of the lowest class changes places with it. */
 function isReordered(mark: string): boolean {
-  return swaps(HIGHEST, mark) || swaps(mark, LOWEST);
-}
-
-function compareClasses(one: string, other: string): number {
-  return swaps(other, one) ? -1 : swaps(one, other) ? 1 : 0;
+  return swaps('\u0345', mark) || swaps(mark, '\u0334');
 }
 
 function swaps(first: string, second: string): boolean {
