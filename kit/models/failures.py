@@ -73,6 +73,8 @@ SHORTEST_KEY: Final = 12
 
 _KEY_LIKE: Final = re.compile(r"\b(?:sk|sess|org|proj)-[\w*.-]+")
 _CONVERSATION_LOST_CODES: Final = frozenset({"previous_response_not_found"})
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,99}")
+"""What facts take as the name of an error; servers write anything where a code belongs."""
 _SECONDS: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
 _REASON_CHARACTERS: Final = 300
 _LONGEST_WAIT_S: Final = 86_400.0
@@ -113,7 +115,8 @@ def from_code(code: str | None, message: str | None, secret: str) -> ModelError:
     about_picture = code is not None and "image" in code
     final = about_picture or code in _FINAL_CODES
     reason = f"The provider reported {redact(code or 'an error', secret)}: {redact(message or 'no message', secret)}"
-    name = PICTURE_REFUSED if about_picture else redact(code or "error", secret)
+    named = redact(code or "error", secret)
+    name = PICTURE_REFUSED if about_picture else named if _NAME.fullmatch(named) else "error"
     failure: Failure = "NON_RETRYABLE" if final else "TRANSIENT"
     return ModelError(failure, reason, name=name, of_the_account=code in _ACCOUNT_CODES)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contracts.transcript import Call
+from contracts.v1 import RunFailed
 from kit.models.failures import from_code, from_wire, parse_error_body, redact, retry_after_s
 
 NOW = "Fri, 20 Nov 2026 12:00:00 GMT"
@@ -68,6 +70,18 @@ def test_a_key_is_struck_wherever_it_stands(before: str, after: str) -> None:
     body = json.dumps({"error": {"message": f"{before}{KEY}{after}", "code": KEY}}).encode()
     failed = from_wire(Call(request={}, status=400, ending="complete"), body, KEY)
     assert KEY not in failed.reason + failed.name
+
+
+@given(st.text(max_size=120))
+@example("Internal Server Error")
+@example("x" * 101)
+@example(KEY)
+def test_any_code_makes_a_name_that_facts_take(code: str) -> None:
+    failed = from_code(code, "m", KEY)
+    fact = RunFailed(
+        run_id=UUID(int=1), attempt=1, failure=failed.failure, reason="model_unavailable", error_name=failed.name
+    )
+    assert fact.error_name == failed.name
 
 
 def test_a_placeholder_is_no_key() -> None:
