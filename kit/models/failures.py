@@ -209,7 +209,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 def _date(value: str | None) -> datetime | None:
     try:
         found = parsedate_to_datetime(value) if value else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return found if found is None or found.tzinfo else None
 

@@ -32,6 +32,7 @@ KEY = "key-of-some-server"
         ({"retry-after": "Fri, 20 Nov 2026 11:00:00 GMT", "date": NOW}, 0.0),
         ({"retry-after": "Fri, 20 Nov 2026 12:01:30 GMT"}, None),
         ({"retry-after": "Fri, 20 Nov 2026 12:01:30 -0000", "date": NOW}, None),
+        ({"retry-after": "Fri, 20 Nov 99999999999 12:01:30 GMT", "date": NOW}, None),
     ],
 )
 def test_how_long_to_wait(headers: dict[str, str], wait_s: float | None) -> None:
