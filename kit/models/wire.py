@@ -19,7 +19,13 @@ from kit.models.recording import Recorder
 from kit.models.timeouts import ActivityDetector, Deadlines, Timeouts
 
 _ENCODING_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-_CONNECTING: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+_CONNECTING: Final = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+)
 
 
 class RecordingTransport(httpx2.AsyncBaseTransport):

@@ -13,6 +13,7 @@ from types import AsyncGeneratorType
 from typing import Any
 from uuid import UUID
 
+import httpx2
 import pytest
 from pydantic import SecretStr
 
@@ -30,7 +31,7 @@ from kit.models.base import (
     ask,
 )
 from kit.models.conversation import ACKNOWLEDGED
-from kit.models.provider import Provider
+from kit.models.provider import Provider, ProviderDeps
 from kit.models.replay import ReplayModel
 from tests.support.openai_server import Answer, Broken, HttpError, Turn, call, message, openai_server
 from tests.support.providers import (
@@ -455,6 +456,21 @@ async def test_a_server_that_is_not_there_is_transient_and_on_record(api: Api) -
     model = api.make(url, key=KEY, silence_s=5.0)
     failed = await failure(model)
     await model.aclose()
+    assert (failed.failure, failed.name) == ("TRANSIENT", "Unreached")
+    assert recorded(failed).calls[0].ending == "unreached"
+
+
+async def test_a_proxy_that_does_not_let_a_request_out_is_on_record_as_unreached(api: Api) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        http = httpx2.AsyncClient(proxy=f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}")
+        model = api.make("https://provider.example/v1", key=KEY, deps=ProviderDeps(http))
+        failed = await failure(model)
+        await model.aclose()
     assert (failed.failure, failed.name) == ("TRANSIENT", "Unreached")
     assert recorded(failed).calls[0].ending == "unreached"
 
