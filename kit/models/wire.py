@@ -26,6 +26,7 @@ _CONNECTING: Final = (
     httpx2.ProxyError,
     httpx2.UnsupportedProtocol,
 )
+_MAX_REDIRECTS: Final = 5
 
 
 class RecordingTransport(httpx2.AsyncBaseTransport):
@@ -47,7 +48,7 @@ class RecordingTransport(httpx2.AsyncBaseTransport):
         """Send a request and record its response."""
         try:
             async with asyncio.timeout_at(self._deadlines.begin_call()):
-                response = await (self._played if self._left else self._http).send(request, stream=True)
+                response = await _send(self._played if self._left else self._http, request)
         except TimeoutError:
             self._recorder.end_call("timeout")
             raise httpx2.ReadTimeout("no answer in time") from None
@@ -63,6 +64,18 @@ class RecordingTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(
             response.status_code, headers=headers, stream=_RecordedStream(response, self._recorder, self._deadlines)
         )
+
+
+async def _send(http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    """Follow redirects within one origin only: elsewhere the client strikes `Authorization`, and no other key."""
+    own = (request.url.origin, request.url.copy_with(scheme="https").origin)
+    for _ in range(_MAX_REDIRECTS):
+        response = await http.send(request, stream=True, follow_redirects=False)
+        if response.next_request is None or response.next_request.url.origin not in own:
+            return response
+        await response.aclose()
+        request = response.next_request
+    raise httpx2.TooManyRedirects("redirected too often", request=request)
 
 
 class _RecordedStream(httpx2.AsyncByteStream):

@@ -33,7 +33,7 @@ from kit.models.base import (
 from kit.models.conversation import ACKNOWLEDGED
 from kit.models.provider import Provider, ProviderDeps
 from kit.models.replay import ReplayModel
-from tests.support.openai_server import Answer, Broken, HttpError, Turn, call, message, openai_server
+from tests.support.openai_server import Answer, Broken, HttpError, OpenAIServer, Turn, call, message, openai_server
 from tests.support.providers import (
     APIS,
     ARGUMENTS,
@@ -458,6 +458,18 @@ async def test_a_server_that_is_not_there_is_transient_and_on_record(api: Api) -
     await model.aclose()
     assert (failed.failure, failed.name) == ("TRANSIENT", "Unreached")
     assert recorded(failed).calls[0].ending == "unreached"
+
+
+async def test_a_redirect_is_followed_within_one_origin_only(api: Api) -> None:
+    elsewhere = OpenAIServer(api.speech())
+    async with openai_server(elsewhere), provider(api) as (model, server):
+        elsewhere.script(DONE)
+        server.script(HttpError(307, headers={"Location": f"{server.url}/moved"}), DONE)
+        await run(model)
+        server.script(HttpError(307, headers={"Location": f"{elsewhere.url}/moved"}))
+        failed = await failure(model)
+    assert [request.path for request in server.requests[1:2]] == ["/v1/moved"]
+    assert (failed.status_code, elsewhere.requests) == (307, [])
 
 
 async def test_a_proxy_that_does_not_let_a_request_out_is_on_record_as_unreached(api: Api) -> None:
