@@ -7,6 +7,7 @@ import gc
 import json
 import logging
 import traceback
+from base64 import b64decode
 from contextlib import aclosing
 from dataclasses import replace
 from types import AsyncGeneratorType
@@ -458,6 +459,23 @@ async def test_a_server_that_is_not_there_is_transient_and_on_record(api: Api) -
     await model.aclose()
     assert (failed.failure, failed.name) == ("TRANSIENT", "Unreached")
     assert recorded(failed).calls[0].ending == "unreached"
+
+
+async def test_a_key_that_is_quoted_in_another_encoding_is_struck(api: Api) -> None:
+    async def quote(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = f"Clé refusée : {KEY.get_secret_value()}".encode("latin-1")
+        writer.write(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+        await writer.drain()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(quote, "127.0.0.1", 0) as server:
+        model = api.make(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", key=KEY)
+        failed = await failure(model)
+        await model.aclose()
+    (answered,) = recorded(failed).calls
+    assert b64decode(answered.body) == "Clé refusée : [key]".encode("latin-1")
 
 
 async def test_a_redirect_is_followed_within_one_origin_only(api: Api) -> None:
