@@ -135,7 +135,7 @@ class _Messages:
         try:
             async with stream:
                 async for event in stream:
-                    block = answer.feed(writable(event.to_dict(mode="json")))
+                    block = answer.feed(writable(event.to_dict(mode="json", warnings=False)))
                     if block is not None and block["type"] == "tool_use":
                         call = self._call_ids.assign(FunctionCall(block["id"], block["name"], arguments(block)))
                         block["id"] = call.id

@@ -27,6 +27,7 @@ from kit.models.base import (
     Limits,
     ModelError,
 )
+from kit.models.events import SHAPE_ERRORS, BadEvent
 from kit.models.failures import price_unknown
 from kit.models.recording import Recorder
 
@@ -55,7 +56,9 @@ class CallIds:
         self._calls: dict[str, FunctionCall] = {}
 
     def assign(self, call: FunctionCall) -> FunctionCall:
-        """The call under an id that is its alone."""
+        """The call under an id that is its alone. Raises: BadEvent: it is not of the documented shape."""
+        if not all(isinstance(each, str) for each in (call.id, call.name, call.arguments)):
+            raise BadEvent("call")
         unique, number = call, 1
         while self._calls.setdefault(unique.id, unique) != unique:
             number += 1
@@ -138,7 +141,7 @@ async def run(
         calls = {}
         turn: Turn | None = None
         async with aclosing(talk.ask({id_: answers[id_] for id_ in open_ids}, closing=closing)) as events:
-            async for event in events:
+            while (event := await _next(events)) is not None:
                 if isinstance(event, Turn):
                     turn = replace(event, text=recorder.redact(event.text))
                     continue
@@ -172,6 +175,14 @@ async def run(
             await _look_up(waiting, brief.research, recorder, answers)
     reason = f"The model still called tools after {brief.turns.with_tools} rounds."
     raise ModelError("NON_RETRYABLE", reason, name="RoundLimit")
+
+
+async def _next(events: AsyncGenerator[FunctionCall | Turn, None]) -> FunctionCall | Turn | None:
+    """The next event, None at the end. Raises: BadEvent: the answer is not of the documented shape."""
+    try:
+        return await anext(events, None)
+    except SHAPE_ERRORS as error:
+        raise BadEvent(type(error).__name__) from None
 
 
 def _read(brief: Brief[DecisionT, AnswerT], turn: Turn, recorder: Recorder, *, decided: bool) -> AnswerT:

@@ -394,6 +394,13 @@ async def test_a_run_that_breaks_is_classed_and_never_reads_as_no_findings(api: 
     assert (error.failure, error.name, error.reason) == (failed.failure, failed.name, failed.reason)
 
 
+@pytest.mark.filterwarnings("error")
+async def test_a_call_of_another_shape_is_an_answer_that_cannot_be_read(api: Api) -> None:
+    async with provider(api, Answer((submit("a") | {"call_id": ["a"]},))) as (model, _):
+        failed = await failure(model)
+    assert (failed.failure, failed.name) == ("NON_RETRYABLE", "Unreadable")
+
+
 async def test_an_empty_last_answer_after_an_outcome_is_an_end(api: Api) -> None:
     async with provider(api, Answer((submit("a"),)), Answer(())) as (model, _):
         outcomes, _ = await run(model)

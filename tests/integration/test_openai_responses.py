@@ -78,6 +78,21 @@ async def test_an_answer_with_an_error_of_ours_in_it_is_final() -> None:
     assert raised.value.failure == "NON_RETRYABLE"
 
 
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Answer((message("done") | {"content": None},)),
+        Answer((message("done"),), usage={"input_tokens": 1, "output_tokens": 1, "input_tokens_details": ["odd"]}),
+    ],
+    ids=["content", "usage"],
+)
+async def test_an_answer_of_another_shape_cannot_be_read(turn: Turn) -> None:
+    async with provider(OPENAI, turn) as (model, _):
+        with pytest.raises(ModelError) as raised:
+            await run(model)
+    assert (raised.value.failure, raised.value.name) == ("NON_RETRYABLE", "Unreadable")
+
+
 async def test_only_searches_are_billed_besides_tokens() -> None:
     usage = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     searches = tuple(
