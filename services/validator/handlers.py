@@ -201,7 +201,8 @@ class Validator:
         """When the failed review is repeated, or that it is not."""
         record["usage"] = error.usage or Usage()
         record["transcript"] = await self._store_transcript(error.transcript, step)
-        is_key_fault = is_fault_of_key(start.key_source, error)
+        # The instance pays for the second opinion, which comes before the review and has no prompt on record.
+        is_key_fault = record["prompt"] is not None and is_fault_of_key(start.key_source, error)
         delay_s = REVIEWS.delay_s(review_attempt, error.failure, error.retry_after_s)
         if delay_s is None or is_key_fault:
             record["usage"] = record["usage"].plus(_opinion_usage(record))

@@ -15,7 +15,7 @@ from analyses.gates import REASONS, RULES
 from analyses.language_groups import find_group
 from analyses.opinion import PROMPT
 from analyses.snippets import page_text
-from contracts.v1 import ClaimApproved, ClaimRejected
+from contracts.v1 import ClaimApproved, ClaimRejected, ClaimValidationFailed
 from contracts.v1.gates import GatePolicy
 from contracts.v1.parts import Source
 from kit.settings import SettingsError
@@ -27,7 +27,7 @@ from tests.integration.test_validator_service import world
 from tests.support.factories import NOW, OTHER_QUOTE, QUOTE, TEXT, payload, proposed, requested, started
 from tests.support.fakes import MemoryLog, MemoryTexts, ScriptedModel, verdict
 from tests.support.judging import InMemory, Judge
-from tests.support.openai_server import Answer, OpenAIServer, Request, Turn, message, openai_server
+from tests.support.openai_server import Answer, HttpError, OpenAIServer, Request, Turn, message, openai_server
 from tests.support.providers import CHAT, provider
 from tests.support.servers import Servers
 from tests.support.speeches import Chat
@@ -115,6 +115,17 @@ async def test_a_replay_weighs_the_recorded_answer_by_the_threshold_of_then() ->
     stricter = believed_from(0.7)
     other = fact.model_copy(update={"policy": policy.model_copy(update={"opinion": stricter})})
     assert not (await replay_review(log_.entries[-1].sequence, other, log_.entries, blobs)).same
+
+
+async def test_a_refused_key_of_the_instance_is_no_fault_of_the_readers() -> None:
+    policy = GatePolicy(rules=RULES, families=1, opinion=believed_from(0.9))
+    log_, blobs = MemoryLog(requested(key_source="USER"), started(key_source="USER")), MemoryTexts()
+    async with provider(CHAT, HttpError(401)) as (model, _):
+        judge = Judge(InMemory(log_), sources=Archived(blobs), policy=policy, opinion=model)
+        log_.publish(claim := proposed(payload=payload(summary="It was in 1953.", sources=(SOURCE,))))
+        (fact,) = (await judge.judge(claim)).facts
+    assert isinstance(fact, ClaimValidationFailed)
+    assert (fact.status_code, fact.fault) == (401, "RUN")
 
 
 class Opinionated(OpenAIServer):
