@@ -73,7 +73,7 @@ class Assembly:
         if arguments:
             try:
                 block |= writable({"input": json.loads(arguments)})
-            except ValueError:
+            except (ValueError, RecursionError):
                 block["input"] = {"unreadable": arguments}
         self.blocks.append(block)
         return block

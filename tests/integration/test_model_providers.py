@@ -164,7 +164,9 @@ async def test_lookups_of_one_round_run_beside_each_other_and_after_the_outcomes
 
 
 @pytest.mark.requirement("3.7-04")
-@pytest.mark.parametrize("arguments", ["{", "[]", "{}", ARGUMENTS | {"text": " "}, ARGUMENTS | {"verdict": "false"}])
+@pytest.mark.parametrize(
+    "arguments", ["{", "[]", "{}", "[" * 2_000, ARGUMENTS | {"text": " "}, ARGUMENTS | {"verdict": "false"}]
+)
 async def test_bad_arguments_are_answered_and_the_model_may_try_again(api: Api, arguments: object) -> None:
     """3.7-04: A malformed submission ends the run."""
     again = Answer((submit("b"),))
