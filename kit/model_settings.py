@@ -18,7 +18,7 @@ AuditPrice = Annotated[Decimal, Field(ge=0, le=1_000, decimal_places=6)]
 class OpenAISettings(BaseSettings):
     """The provider's own variables, which its tools read too."""
 
-    model_config = SettingsConfigDict(env_prefix="OPENAI_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="OPENAI_", frozen=True, extra="ignore", env_ignore_empty=True)
 
     api_key: SecretStr | None = None
     base_url: str | None = None
@@ -85,7 +85,11 @@ class AnthropicSettings(BaseSettings):
     """The provider's own variables."""
 
     model_config = SettingsConfigDict(
-        env_prefix="ANTHROPIC_", frozen=True, extra="ignore", protected_namespaces=("settings_customise_sources",)
+        env_prefix="ANTHROPIC_",
+        frozen=True,
+        extra="ignore",
+        env_ignore_empty=True,
+        protected_namespaces=("settings_customise_sources",),
     )
 
     api_key: SecretStr | None = None
@@ -98,7 +102,11 @@ class ChatSettings(BaseSettings):
     """A server that speaks chat completions."""
 
     model_config = SettingsConfigDict(
-        env_prefix="OPENERRATA_CHAT_", frozen=True, extra="ignore", protected_namespaces=("settings_customise_sources",)
+        env_prefix="OPENERRATA_CHAT_",
+        frozen=True,
+        extra="ignore",
+        env_ignore_empty=True,
+        protected_namespaces=("settings_customise_sources",),
     )
 
     base_url: str | None = None
@@ -111,7 +119,7 @@ class ChatSettings(BaseSettings):
 class GoogleSettings(BaseSettings):
     """Google's models, at the address where they speak chat completions."""
 
-    model_config = SettingsConfigDict(env_prefix="GOOGLE_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="GOOGLE_", frozen=True, extra="ignore", env_ignore_empty=True)
 
     api_key: SecretStr | None = None
     base_url: str = "https://generativelanguage.googleapis.com/v1beta/openai/"
@@ -159,7 +167,9 @@ class AuditSettings(BaseSettings):
 class SearchSettings(BaseSettings):
     """The web search of models that have none of their own."""
 
-    model_config = SettingsConfigDict(env_prefix="OPENERRATA_SEARCH_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="OPENERRATA_SEARCH_", frozen=True, extra="ignore", env_ignore_empty=True
+    )
 
     engine: Literal["duckduckgo", "brave", "tavily"] = "duckduckgo"
     api_key: SecretStr | None = None

@@ -57,6 +57,15 @@ def test_each_step_can_have_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not model.takes_readers_keys
 
 
+def test_a_key_that_is_set_to_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    with pytest.raises(SettingsError, match="OPENAI_API_KEY is not set"):
+        chosen(openai=load(OpenAISettings))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "")
+    with pytest.raises(SettingsError, match="ANTHROPIC_API_KEY is not set"):
+        chosen("anthropic")
+
+
 def test_the_environment_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENERRATA_VALIDATOR_MODEL", "openai_responses:gpt-5.5")
     monkeypatch.setenv("OPENERRATA_MODEL_FAILOVER", "openai_responses:gpt-5.4-mini")

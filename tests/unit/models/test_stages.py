@@ -117,10 +117,12 @@ def test_models_are_opened_once_and_the_fallback_stands_behind(monkeypatch: pyte
     assert both.name.provider == "anthropic"
 
 
-def test_without_the_first_ones_key_the_fallback_answers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = LlmSettings(fallback_provider="openai")
+@pytest.mark.parametrize("primary", ["anthropic", "google"])
+def test_without_the_first_ones_key_the_fallback_answers_alone(primary: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = LlmSettings.model_validate({"primary_provider": primary, "fallback_provider": "openai"})
     first = resolve(1, settings, None)
-    with pytest.raises(SettingsError, match="ANTHROPIC_API_KEY"):
+    monkeypatch.setenv(KEYS[primary], "")
+    with pytest.raises(SettingsError, match=KEYS[primary]):
         StageModels(settings, DEPS).open(first)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-instance-key-0123456789abcdef")
     assert StageModels(settings, DEPS).open(first).name.model == "gpt-5.4-mini"
