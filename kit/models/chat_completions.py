@@ -18,7 +18,7 @@ from pydantic import JsonValue, SecretStr
 from contracts.transcript import Protocol
 from contracts.v1.parts import ModelName
 from kit.models import failures
-from kit.models.base import AnswerT, Brief, DecisionT, Image, Sampling
+from kit.models.base import AnswerT, Brief, DecisionT, Image, ModelError, Sampling
 from kit.models.chat_assembly import Assembly, spent
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
 from kit.models.conversation_start import ConversationStart
@@ -30,6 +30,8 @@ from kit.models.websearch.tool import WEB_SEARCH
 _CUT_SHORT = frozenset({"length", "max_tokens"})
 _FILTERED = frozenset({"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"})
 """The last five are Google's own words, which come as they are or behind `content_filter:`."""
+_CALL_DROPPED = frozenset({"function_call_filter", "malformed_function_call", "unexpected_tool_call"})
+"""Google's words for a call that it could not read and left out, so what the model wanted to submit is lost."""
 
 
 class ChatCompletions(Provider):
@@ -174,6 +176,8 @@ class _Chat:
         finish = answer.finish and answer.finish.partition(":")[0].lower()
         if answer.refusal or finish in _FILTERED:
             raise failures.refusal()
+        if finish in _CALL_DROPPED:
+            raise ModelError("NON_RETRYABLE", "The provider dropped a call of the model's.", name="EmptyAnswer")
         if finish is None:
             raise failures.truncated()
         if finish in _CUT_SHORT:

@@ -203,6 +203,22 @@ async def test_why_an_answer_ended_is_read_in_googles_words(finish: str, failure
     assert (raised.value.failure, raised.value.name) == (failure, name)
 
 
+@pytest.mark.parametrize("finish", ["function_call_filter: MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"])
+async def test_a_run_whose_later_call_was_dropped_is_not_taken_for_done(finish: str) -> None:
+
+    class Drops(Google):
+        def _why(self, turn: Any) -> str:
+            return super()._why(turn) if turn.items else finish
+
+    async with openai_server(OpenAIServer(Drops())) as server:
+        server.script(Answer((submit("a"),)), Answer(()))
+        model: Provider = GOOGLE.make(server.url, key=KEY)
+        with pytest.raises(ModelError) as raised:
+            await run(model)
+        await model.aclose()
+    assert (raised.value.failure, raised.value.name) == ("NON_RETRYABLE", "EmptyAnswer")
+
+
 async def test_what_may_cost_too_much_is_not_sent() -> None:
     async with provider(GOOGLE, DONE, deps=PRICED) as (model, server):
         with pytest.raises(ModelError, match="could cost"):
