@@ -12,7 +12,7 @@ from typing import Any
 
 from contracts.transcript import Call
 
-SHAPE_ERRORS = (AttributeError, LookupError, TypeError)
+SHAPE_ERRORS = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Raised by reading an object of another shape than documented."""
 
 Json = dict[str, Any]

@@ -95,7 +95,7 @@ def from_wire(call: Call, body: bytes, secret: str) -> ModelError:
             failure,
             reason,
             name=name,
-            status_code=status,
+            status_code=status if status < 600 else None,  # HTTP has no others, and facts take none
             retry_after_s=_first_known(retry_after_s(call.headers), _retry_delay_s(body)),
             of_the_account=code in _ACCOUNT_CODES,
         )
@@ -146,7 +146,7 @@ def parse_error_body(body: bytes) -> tuple[str | None, str]:
     """Code and message of a provider's error body, whichever form it has."""
     try:
         return _parse(json.loads(body))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, "no message"
 
 
@@ -172,7 +172,7 @@ def _retry_delay_s(body: bytes) -> float | None:
     """The delay in an error body. Source: google.rpc.RetryInfo, a decimal number of seconds such as `34.5s`."""
     try:
         error = _error_of(json.loads(body))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     details = error.get("details") if isinstance(error, dict) else None
     for detail in details if isinstance(details, list) else ():

@@ -52,10 +52,16 @@ def test_how_long_to_wait(headers: dict[str, str], wait_s: float | None) -> None
         (b'{"type": "error", "error": {"type": "overloaded_error", "message": "m"}}', ("overloaded_error", "m")),
         (b'{"error": {"message": 1, "code": 2}}', (None, "no message")),
         (b'{"message": "m"}', (None, "m")),
+        (b"[" * 100_000, (None, "no message")),
     ],
 )
 def test_error_bodies_of_all_forms_are_read(body: bytes, expected: tuple[str | None, str]) -> None:
     assert parse_error_body(body) == expected
+
+
+def test_a_status_that_http_does_not_have_is_named_and_not_a_status() -> None:
+    failed = from_wire(Call(request={}, status=600, ending="complete"), b"[" * 100_000, KEY)
+    assert (failed.name, failed.status_code) == ("Http600", None)
 
 
 @given(st.binary(max_size=60), st.integers(300, 599))
