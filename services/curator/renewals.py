@@ -23,6 +23,8 @@ from services.curator.ports import Log
 from services.curator.record.entries import Due
 
 DAY: Final = timedelta(days=1)
+WORDS_KEPT: Final = LIFETIME + DAY
+"""A claim whose newest request is older has no words; it would be in the way of the others for ever."""
 
 log = structlog.get_logger(__name__)
 
@@ -34,7 +36,7 @@ class StaleRecord(Protocol):
 
     async def holds(self, sequence: int) -> bool: ...
 
-    async def stale(self, since: datetime, limit: int) -> Sequence[Due]: ...
+    async def stale(self, since: datetime, until: datetime, limit: int) -> Sequence[Due]: ...
 
     async def requested(self, since: datetime) -> int: ...
 
@@ -71,7 +73,7 @@ class Renewals:
         most = self._a_day - await self._record.requested(now - DAY)
         if most <= 0:
             return 0
-        due = await self._record.stale(now - DAY, MANY_STALE)
+        due = await self._record.stale(now - WORDS_KEPT, now - DAY, MANY_STALE)
         for each in choose_renewals(due, now, most):
             event = await self._renew(each, now)
             if event is not None and await self._log.publish(event, self._clock.new_id()):
@@ -92,7 +94,7 @@ class Renewals:
         changes = {
             "follows": sequence,
             "run_id": analysis_run_id(due.assertion_id, sequence),
-            "words": await self._texts.put(words, now + LIFETIME + DAY),
+            "words": await self._texts.put(words, now + WORDS_KEPT),
             "score_epoch": await self._record.closed_epoch(),
             "requested_by": due.entry_id,
         }

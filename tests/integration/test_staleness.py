@@ -277,6 +277,22 @@ async def test_words_that_are_gone_are_not_analysed_again(database_url: str) -> 
         assert await renew(catalogue) == []
 
 
+async def test_words_that_are_gone_hold_up_no_other_entry(database_url: str) -> None:
+    async with catalogue_at(database_url) as catalogue:
+        instance = catalogue.instance
+        lamps = instance.entry("Lamps burn.")
+        await catalogue.store(lamps)
+        for id_ in (ENTRY, lamps.entry_id):
+            await catalogue.store(EntryStaled(entry_id=id_, parts=STALE_PARTS, trigger="EDIT", cause_id=uid("edit")))
+        instance.now += timedelta(days=92)
+        follows = instance.sequence
+        run = analysis_run_id(lamps.assertion_id, follows)
+        await catalogue.store(instance.requested(uid("job"), "Lamps burn.", run, follows))
+        instance.now += timedelta(days=2)
+        (renewal,) = await renew(catalogue, a_day=1)
+        assert renewal.assertion_id == lamps.assertion_id
+
+
 async def renew(catalogue: Catalogue, a_day: int = 5) -> list[AssertionAnalysisRequested]:
     """What a curator requests now."""
     before, clock = len(catalogue.instance.events), StillClock(catalogue.instance.now)

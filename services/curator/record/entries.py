@@ -58,7 +58,8 @@ _REANALYSED: Final = text("""
 _STALE: Final = text("""
     SELECT e.id AS entry_id, e.assertion_id, e.stale, a.sequence AS requested_sequence
     FROM entry e JOIN assertion a ON a.id = e.assertion_id
-    WHERE cardinality(e.stale) > 0 AND NOT e.reworded AND e.status = 'PUBLISHED' AND a.requested_at < :since
+    WHERE cardinality(e.stale) > 0 AND NOT e.reworded AND e.status = 'PUBLISHED'
+        AND a.requested_at >= :since AND a.requested_at < :until
     ORDER BY 'SUMMARY' = ANY (e.stale) DESC, e.staled_sequence, e.id LIMIT :limit
 """)
 _REQUESTED: Final = text("""
@@ -121,9 +122,9 @@ class SqlEntries(JobTables):
         facts = await read_latest(self._bus, *subjects, stream=JOBS)
         return fold_entry((fact.sequence, fact.event) for fact in facts)
 
-    async def stale(self, since: datetime, limit: int) -> Sequence[Due]:
-        """Shown entries that an analysis would renew and that none was requested of since then, edited ones first."""
-        return await read_rows(self._database, Due, _STALE, since=since, limit=limit)
+    async def stale(self, since: datetime, until: datetime, limit: int) -> Sequence[Due]:
+        """Shown entries that an analysis would renew, and whose newest request is of that time, edited ones first."""
+        return await read_rows(self._database, Due, _STALE, since=since, until=until, limit=limit)
 
     async def requested(self, since: datetime) -> int:
         """How many claims of entries had an analysis requested since then, by anybody."""
