@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from dataclasses import replace
+from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
@@ -18,7 +18,7 @@ from contracts.jobs.words import FlagWords
 from contracts.v1 import EditMade, EntryStaled, FlagRaised, FlagResolved
 from kit.vault import MasterKey
 from services.gateway.desk.sessions import LIFETIME, Sessions
-from services.gateway.record.catalogue import FlagRow, State
+from services.gateway.record.catalogue import EditRow, FlagRow, State
 from services.gateway.record.desk import AppealRow, EditedRow, JobRow
 from tests.support.desk_browser import Browser
 from tests.support.job_api import send, start
@@ -357,6 +357,40 @@ async def test_moderators_see_edits_and_what_is_hidden() -> None:
     form = {"version": 2, "reason": "It does not.", "hidden": "no"}
     assert (await moderator.post(f"{CLAIM}/hide", form)).status_code == 303
     assert [edit.hidden for edit in bench.jobs.of(EditMade)] == [True, False]
+
+
+async def test_an_analysis_is_not_offered_to_be_taken_back() -> None:
+    bench = published()
+    said = State(wording=SAID, domain="transport", summary=None)
+    moderated = EditRow(
+        version=2,
+        edit_type="MODERATION_ACTION",
+        hidden=False,
+        created_at=NOW,
+        reason="It is true.",
+        before_state=said,
+        after_state=said,
+    )
+    analysed = replace(moderated, version=3, edit_type="SYSTEM_REANALYSIS")
+    contents = bench.catalogue.entries[ENTRY]
+    bench.catalogue.entries[ENTRY] = replace(contents, row=row(version=3), edits=(analysed, moderated))
+    bench.desk.edits.append(
+        EditedRow(
+            **{each.name: getattr(analysed, each.name) for each in fields(analysed)},
+            entry_id=ENTRY,
+            wording=SAID,
+            status="PUBLISHED",
+            updated_at=NOW,
+        )
+    )
+    moderator, contributor = await at_desk(bench), await at_desk(bench, "contributor")
+    page = (await moderator.get("/desk/edits")).text
+    assert "Analysed again" in page
+    assert f"{CLAIM}/revert" not in page
+    assert "Take version 2 back" in (await moderator.get(CLAIM)).text
+    assert f"{CLAIM}/revert" not in (await contributor.get(CLAIM)).text
+    bench.catalogue.entries[ENTRY] = replace(contents, row=row(version=2), edits=(replace(analysed, version=2),))
+    assert f"{CLAIM}/revert" not in (await moderator.get(CLAIM)).text
 
 
 async def test_operators_see_appeals() -> None:
