@@ -79,7 +79,8 @@ async def test_a_page_shows_score_parts_formula_and_log(database_url: str) -> No
         for style in ('class="pair"', 'class="quote', 'class="right"', 'class="withdrawn"', 'class="card"'):
             assert style not in response.text, "it looks unlike a correction"
         assert (await http.get("/publishers/new.example")).status_code == 200
-        assert (await http.get("/publishers/other.example")).status_code == 404
+        for unknown in ("other.example", "for.example%00"):
+            assert (await http.get(f"/publishers/{unknown}")).status_code == 404, unknown
         for path in ("/sitemap.xml", "/feeds/all.atom", "/"):
             assert "for.example" not in (await http.get(path, headers={"accept": "text/html"})).text
 

@@ -63,6 +63,8 @@ class PublisherPages:
 
     async def page(self, domain: str) -> Values | None:
         """Values of the template; None: no such publisher is known."""
+        if "\0" in domain:  # PostgreSQL takes none
+            return None
         async with self._record.open() as session:
             row = await session.publishers.at(domain.lower())
             if row is None:
