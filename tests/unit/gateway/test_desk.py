@@ -327,6 +327,19 @@ async def test_a_moderator_reads_what_is_objected_to_of_a_claim_and_decides() ->
     assert bench.jobs.of(EntryStaled) == []
 
 
+@pytest.mark.parametrize(("kind", "withdrawn"), [("SOURCE", True), ("ENTRY", False)])
+async def test_only_an_objection_to_an_address_has_withdrawn_quotes(kind: str, withdrawn: bool) -> None:
+    bench = published()
+    entity = ENTRY if kind == "ENTRY" else None
+    flag = FlagRow(
+        id=FLAG, entity_type=kind, entity_id=entity, issue_type="RIGHTS", description="They are mine.", created_at=NOW
+    )
+    bench.catalogue.flags.append(flag)
+    page = (await (await at_desk(bench)).get("/desk/flags")).text
+    assert "They are mine." in page
+    assert ("The quotes were withdrawn" in page) is withdrawn
+
+
 async def test_moderators_see_edits_and_what_is_hidden() -> None:
     bench = published()
     await prepare_hidden(bench)
