@@ -25,6 +25,7 @@ from services.gateway.domain import Principal
 from services.gateway.jobs.access import require_verb
 from services.gateway.jobs.ports import JobLog, Words
 from services.gateway.jobs.problems import Problem
+from services.gateway.ports import Unavailable
 
 ENTITY: Final = "ENTRY"
 HAS_PAGE: Final = "The claim has a page already."
@@ -63,7 +64,7 @@ class Entries:
     async def revert(self, id_: UUID, request: RevertRequest, principal: Principal, correlation: UUID) -> Edited:
         """Take the newest change by people back, by a new version."""
         entry = await self._find(id_, principal, request.version)
-        newest, was_hidden = await self._newest_change(id_)
+        newest, was_hidden = await self._newest_change(entry)
         if newest is None:
             raise Problem("VALIDATION_ERROR", "The entry was never changed.", status=409)
         after = await self._words.get(newest.before)
@@ -170,10 +171,12 @@ class Entries:
         text = None if entry.newest is None else await self._words.get(entry.newest.after)
         return entry.published_words if text is None else EntryWords.model_validate_json(text)
 
-    async def _newest_change(self, id_: UUID) -> tuple[EditMade | None, bool]:
+    async def _newest_change(self, entry: Entry) -> tuple[EditMade | None, bool]:
         """The newest edit that changed words or whether the entry is hidden, and whether it was hidden before."""
-        facts = await self._log.read(f"{EditMade.SUBJECT}.{id_}")
+        facts = await self._log.read(f"{EditMade.SUBJECT}.{entry.published.entry_id}")
         edits = [fact.event for fact in facts if isinstance(fact.event, EditMade)]
+        if max((each.version for each in edits), default=1) < entry.version:  # or an older change were taken back
+            raise Unavailable("broker: the newest edit is not there yet")
         changes = sorted((each for each in edits if each.edit_type != REANALYSIS), key=lambda each: each.version)
         return (changes[-1] if changes else None), len(changes) > 1 and changes[-2].hidden
 

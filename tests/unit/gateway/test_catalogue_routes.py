@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -19,6 +20,7 @@ from contracts.jobs.words import EntryWords, Remark, Suggestion
 from contracts.v1 import EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved
 from contracts.v1.entry import STALE_PARTS
 from contracts.v1.ids import entry_id
+from kit.history import StoredFact
 from services.gateway.domain import Account
 from services.gateway.record.catalogue import AnalysisRow, Candidate, EntryContents, EntryRow, FlagRow, SuggestedRow
 from services.gateway.record.measures import MeasureRow
@@ -241,6 +243,24 @@ async def test_a_revert_passes_over_what_the_system_recorded() -> None:
     assert (await post(bench, f"{PATH}/revert", REVERT | {"version": 3})).json()["version"] == 4
     newest = bench.jobs.of(EditMade)[-1]
     assert (newest.after.sha256, newest.reworded) == (edit.before.sha256, False)
+
+
+@pytest.mark.parametrize("known", [0, 1])
+async def test_a_replica_that_lags_has_no_older_change_taken_back(known: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = published()
+    await post(bench, f"{PATH}/edits", EDIT)
+    await post(bench, f"{PATH}/edits", EDIT | {"version": 2, "wording": "Ships sail at eight."})
+    read = bench.jobs.read
+
+    async def lag(*patterns: str, after: int = 0) -> Sequence[StoredFact]:
+        return (await read(*patterns, after=after))[:known]
+
+    monkeypatch.setattr(bench.jobs, "read", lag)
+    problem(await post(bench, f"{PATH}/revert", REVERT | {"version": 3}), "SERVICE_UNAVAILABLE", 503)
+    monkeypatch.undo()
+    assert (await post(bench, f"{PATH}/revert", REVERT | {"version": 3})).json()["version"] == 4
+    edits = bench.jobs.of(EditMade)
+    assert edits[-1].after.sha256 == edits[-2].before.sha256
 
 
 @pytest.mark.requirement("FH-164")
