@@ -219,6 +219,30 @@ async def test_evidence_that_is_new_or_withdrawn_is_recorded(database_url: str) 
         assert (await catalogue.run(), await catalogue.parts()) == ([], set())
 
 
+async def test_two_entries_with_one_key_do_not_make_each_other_stale_for_ever(database_url: str) -> None:
+    async with catalogue_at(database_url) as catalogue:
+        instance = catalogue.instance
+        twin = assertion_id("v1norm1", "en", digest(NAME), sha256(b"of another year").hexdigest())
+
+        async def analyse_twin(follows: int) -> UUID:
+            instance.now += timedelta(days=1)
+            run = analysis_run_id(twin, follows)
+            asked = instance.requested(uid("job"), NAME, run, follows)
+            await catalogue.store(asked.model_copy(update={"assertion_id": twin}))
+            await catalogue.store(instance.started(run, ANALYSE, twin))
+            await catalogue.store(instance.analysed(NAME, run).model_copy(update={"assertion_id": twin}))
+            return run
+
+        first = await analyse_twin(0)
+        assert await catalogue.run() == [("EVIDENCE", first)]
+        published = instance.entry(NAME).model_copy(update={"assertion_id": twin, "entry_id": entry_id(twin)})
+        await catalogue.store(published)
+        await catalogue.analyse()
+        assert await catalogue.run() == []
+        await analyse_twin(instance.sequence)
+        assert await catalogue.run() == []
+
+
 class Words(MemoryWords):
     """Texts that expire."""
 

@@ -18,7 +18,8 @@ from lifecycle.audits.entries import MANY_FLAGS, SCORE_MOVED, STALE_BY, Entry, f
 from lifecycle.audits.epochs import NO_EPOCH
 from services.curator.record.reading import JobTables, read_rows
 
-# An entry has one cause a round: the next event about it must follow this one.
+# An entry has one cause a round: the next event about it must follow this one. Evidence that stands on a page of its
+# own makes no other page stale: two such pages would have each other analysed again for ever.
 _CAUSES: Final = text("""
     WITH cause AS (
         SELECT e.id AS entry_id, 'EVIDENCE' AS trigger, a.id AS cause_id
@@ -26,7 +27,8 @@ _CAUSES: Final = text("""
         JOIN assertion same ON same.published_key = own.published_key
         JOIN analysis a ON a.assertion_id = same.id
         WHERE NOT e.stale @> :evidence AND CASE WHEN a.id = e.analysis_id THEN a.invalidated_at IS NOT NULL
-            ELSE same.id <> own.id AND a.invalidated_at IS NULL AND a.analysed_at > e.cache_updated_at END
+            ELSE same.id <> own.id AND a.invalidated_at IS NULL AND a.analysed_at > e.cache_updated_at
+                AND NOT EXISTS (SELECT FROM entry o WHERE o.assertion_id = same.id AND o.status = 'PUBLISHED') END
         UNION ALL
         SELECT e.id, 'IMPROVEMENT', e.analysis_id
         FROM entry e JOIN run_attempt r ON r.run_id = e.analysis_id
