@@ -155,7 +155,7 @@ class FactCheck:
     """The first kind. Source: requirements 2.4.2."""
 
     name = "FACT_CHECK"
-    rules = "fact-check-rules-1"
+    rules = "fact-check-rules-2"
     look: ClassVar = ArticleLook("FACT_CHECK/look", make_prompt(INVESTIGATE_VERSION, INVESTIGATE))
     update: ClassVar = ArticleLook("FACT_CHECK/update", make_prompt(UPDATE_VERSION, UPDATE))
     review: ClassVar = ClaimReview()

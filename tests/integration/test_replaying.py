@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from analyses.evidence import Evidence
+from analyses.gates import RULES
 from contracts.transcript import Price, Transcript
 from contracts.v1 import (
     ClaimApproved,
@@ -24,6 +25,7 @@ from contracts.v1 import (
     InvestigationFailed,
     InvestigationStarted,
 )
+from contracts.v1.gates import GatePolicy
 from contracts.v1.ids import claim_id
 from contracts.v1.parts import PublishedClaim, Source, TextRef, Usage
 from kit.blob_settings import BlobMissing
@@ -400,8 +402,12 @@ async def test_a_claim_that_today_s_rules_let_through_shows() -> None:
     verdict = world.the(ClaimRejected)
     by_rule = verdict.model_copy(update={"gate": "rule", "transcript": None, "prompt": None})
     assert [(each.same, each.explained) for each in await world.again(by_rule)][1] == (False, False)
-    describe_rules = by_rule.model_copy(update={"rules": None})
-    assert [(each.same, each.explained) for each in await world.again(describe_rules)][1] == (False, True)
+    by_older_rules = by_rule.model_copy(update={"rules": None})
+    assert [(each.same, each.explained) for each in await world.again(by_older_rules)][1] == (False, True)
+    by_older_gates = by_rule.model_copy(update={"policy": GatePolicy(rules="gates-1")})
+    (_, review, *_) = await world.again(by_older_gates)
+    assert (review.same, review.explained) == (False, True)
+    assert review.made_under == f"gates-1, today's are {RULES}"
 
 
 async def test_an_end_that_does_not_follow_shows() -> None:

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from analyses import gates
 from analyses.kinds import Kind
 from contracts.v1 import Event
+from contracts.v1.gates import GatePolicy
 from contracts.v1.parts import Prompt
 
 MAX_CHARACTERS: Final = 160
@@ -61,11 +63,15 @@ class Comparison:
         return bool(self.differences) and self.problem is None and self.made_under is not None
 
 
-def describe_rules(rules: str | None, prompt: Prompt | None, kind: Kind, prompt_now: Prompt) -> str | None:
-    """The rules and prompt of a step, where they are not today's; None if they are."""
+def describe_rules(
+    rules: str | None, prompt: Prompt | None, kind: Kind, prompt_now: Prompt, policy: GatePolicy | None = None
+) -> str | None:
+    """The rules, gates and prompt of a step, where they are not today's; None if they are."""
     changes = []
     if rules != kind.rules:
         changes.append(f"{rules or 'rules that had no number yet'}, today's are {kind.rules}")
+    if policy is not None and policy.rules != gates.RULES:
+        changes.append(f"{policy.rules}, today's are {gates.RULES}")
     if prompt is not None and prompt.version != prompt_now.version:
         changes.append(f"{prompt.version}, today's is {prompt_now.version}")
     return "; ".join(changes) or None

@@ -68,8 +68,10 @@ async def replay(past: Sequence[StoredFact], blobs: Blobs) -> AsyncIterator[Comp
             yield replace(compared, made_under=describe_rules(event.rules, event.prompt, kind, look.prompt))
         elif isinstance(event, ReviewOutcome):
             compared = await replay_review(entry.sequence, event, past, blobs)
-            under = describe_rules(event.rules, event.prompt, kind, kind.review.prompt) if kind is not None else None
-            yield replace(compared, made_under=under)
+            if kind is not None:
+                under = describe_rules(event.rules, event.prompt, kind, kind.review.prompt, event.policy)
+                compared = replace(compared, made_under=under)
+            yield compared
     for compared in _replay_conclusions(past):
         yield compared
 

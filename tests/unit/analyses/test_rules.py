@@ -74,7 +74,10 @@ def decided(each: FlaggingKind) -> str:
     calls = (*map(json.dumps, SUBMITTED), json.dumps({"id": str(OLD)}), '{"id": "7"}', "{", "null")
     names = ("submit_correction", "retain_correction", "fetch_url", "no_such")
     said: list[object] = [_decision(each, name, arguments, old) for name, arguments in product(names, calls)]
-    said += [_kept(each, text) for text in ("Mount Everest was first climbed in 1963.", "Some say so.", "No.")]
+    said += [
+        _kept(each, text)
+        for text in ("Mount Everest was first climbed in 1963.", "Some say so.", "No.", "limbed in 1963.")
+    ]
     said += [(find(snippet, PAGE), is_too_short(snippet)) for snippet in SNIPPETS]
     for read in (parse_fetch_url, parse_author_history):
         for arguments in LOOKUPS:
