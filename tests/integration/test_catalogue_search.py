@@ -166,7 +166,7 @@ async def test_a_page_of_an_entry_with_many_edits_takes_little_of_database_and_s
     now = datetime(2026, 6, 2, tzinfo=UTC)
     async with pages_of(database_url, now, catalogue=True, jobs=True) as router, client_of(router) as http:
         took_s = []
-        for _ in range(TRIES):
+        for _ in range(3 * TRIES):  # the first fills caches, and what else the machine does shows in most of them
             began = process_time()
             page = (await http.get(f"/claims/{EDITED}")).text
             took_s.append(process_time() - began)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -18,15 +19,24 @@ T = TypeVar("T")
 
 
 def cpu_s(work: Callable[[], object], tries: int = TRIES) -> float:
-    """Seconds of CPU, the best of a few tries. While coverage traces lines, the work is run once and not measured."""
+    """Seconds of CPU, the best of a few tries, without collecting the garbage of the tests before.
+
+    While coverage traces lines, the work is run once and not measured.
+    """
     if Coverage.current() is not None:
         work()
         pytest.skip("lines are traced, so time says nothing")
     best = float("inf")
-    for _ in range(tries):
-        began = time.process_time()
-        work()
-        best = min(best, time.process_time() - began)
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(tries):
+            began = time.process_time()
+            work()
+            best = min(best, time.process_time() - began)
+    finally:
+        if was_on:
+            gc.enable()
     return best
 
 

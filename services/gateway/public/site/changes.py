@@ -98,8 +98,7 @@ def shared_ends(old: str, new: str, near: int = NEAR) -> tuple[int, int]:
         lambda size: old[len(old) - size :] == new[len(new) - size :], min(len(old), len(new)) - start
     )
     behind = old[len(old) - shared :][:near]
-    ends = [shared - at for at in sentence_ends(behind) if at < len(behind)]
-    return start, ends[0] if ends else 0
+    return start, next((shared - at for at in sentence_ends(behind) if at < len(behind)), 0)
 
 
 def _count_equal(is_equal: Callable[[int], bool], most: int) -> int:

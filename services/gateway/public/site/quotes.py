@@ -7,7 +7,7 @@ replaced by gaps with their number of words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -37,7 +37,7 @@ _LEADING: Final = re.compile(r"^(?:\s*(?:#{1,6}\s|>\s?|[-*+]\s|\d+[.)]\s|\|\s?))
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _MARKS: Final = re.compile(r"[*_`\\]+")
 _ENDED: Final = re.compile(r"[.!?:。！？][\"')\]]* $")
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+")
+_SENTENCE_END: Final = re.compile(r"[.!?。！？][\"')\]]*\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,9 @@ def _sentence_starts(text: str) -> list[int]:
     return starts
 
 
-def sentence_ends(text: str) -> list[int]:
+def sentence_ends(text: str) -> Iterator[int]:
     """The offsets after each sentence and its white space, by punctuation."""
-    return [end.end() for end in _SENTENCE_END.finditer(text)]
+    return (end.end() for end in _SENTENCE_END.finditer(text))
 
 
 def cut_passage(text: str, marked: Sequence[Span], starts: Sequence[int]) -> list[Paragraph | Gap]:
