@@ -22,7 +22,7 @@ FIELDS = "edges { cursor title authorName node { id url platform externalId clai
 
 def graph() -> RecordGraph:
     """Nothing of these documents reaches the database, which is not there."""
-    return RecordGraph(PublicRecord(Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")))
+    return RecordGraph(PublicRecord(Database("postgresql+psycopg://reader@127.0.0.1:9/none", role="reader")))
 
 
 async def answer(query: str, **variables: Any) -> Answer:
