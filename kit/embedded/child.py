@@ -82,9 +82,15 @@ class Child:
 
     def failure(self) -> EmbeddedError:
         """The error of a child that ended early, with its last log lines."""
+        return self._error(f"ended with code {self._process.poll()}")
+
+    def late(self) -> EmbeddedError:
+        """The error of a child that does not become ready, with its last log lines."""
+        return self._error("is not ready in time")
+
+    def _error(self, what: str) -> EmbeddedError:
         lines = "\n".join(f"  {line}" for line in self.last_lines()) or "  (it wrote nothing)"
-        code = self._process.poll()
-        return EmbeddedError(f"{self.program.name} ended with code {code}; {self.program.log} ends with:\n{lines}")
+        return EmbeddedError(f"{self.program.name} {what}; {self.program.log} ends with:\n{lines}")
 
     def ask_to_stop(self) -> None:
         """Send the stop signal; the caller waits."""
@@ -96,9 +102,13 @@ class Child:
         try:
             self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            self.kill()
+
+    def kill(self) -> None:
+        """Kill the whole session of the child."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
 
 def run_to_end(program: Program) -> None:

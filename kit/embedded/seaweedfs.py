@@ -17,7 +17,7 @@ from minio.error import MinioException
 
 from kit.embedded.child import Child, Program
 from kit.embedded.files import write_private
-from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, are_free, ensure_ports, listens
+from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, are_free, ensure_ports, listening
 from kit.embedded.privileges import chown_tree
 from kit.embedded.programs import find_script
 from kit.embedded.server import Endpoints, ServerHome
@@ -44,6 +44,7 @@ class SeaweedFs:
             folder.chmod(0o700)
         self._access_key, self._secret_key = self._ensure_keys()
         self._ports = ensure_ports(home.folder / "ports.json", 5)
+        self._moved = False
         self.clean_up()  # a killed run could not
         write_security(home.folder / ".seaweedfs", "../.seaweedfs")
         chown_tree(home.folder, home.plain_uid)
@@ -101,9 +102,17 @@ class SeaweedFs:
         return keys["access"], keys["secret"]
 
     def ready(self) -> bool:
-        """Whether our own process listens on all ports and the bucket, which it creates last, exists."""
-        ports = (*self._ports, *(port + GRPC_OFFSET for port in self._ports))
-        return listens(self._child.pid, ports) and self._has_bucket()
+        """Whether our own process listens on all ports and the bucket, which it creates last, exists.
+
+        Where another process was faster on a gRPC port it takes the next one without a word, and its own clients look
+        for it in vain: it is ended then, as it ends itself where another port is taken.
+        """
+        ports = {(LOOPBACK, port + offset) for port in self._ports for offset in (0, GRPC_OFFSET)}
+        found = listening(self._child.pid)
+        if found - ports:
+            self._moved = True
+            self._child.kill()
+        return found == ports and self._has_bucket()
 
     def _has_bucket(self) -> bool:
         http = urllib3.PoolManager(timeout=1, retries=False)
@@ -119,7 +128,8 @@ class SeaweedFs:
 
     def ports_taken(self) -> bool:
         """After an early end: whether another process holds a port, or held it when the server wanted to listen."""
-        return not are_free(self._ports) or any("Port allocation failed" in line for line in self._child.last_lines())
+        lines = self._child.last_lines()
+        return self._moved or not are_free(self._ports) or any("Port allocation failed" in line for line in lines)
 
     def add_endpoints(self, endpoints: Endpoints) -> Endpoints:
         """Add the S3 address, its keys and the bucket."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Protocol
 
 from kit.embedded.child import Child
-from kit.embedded.errors import EmbeddedError
 from kit.embedded.ports import LOOPBACK
 
 PORT_RESTARTS = 5
@@ -85,7 +84,7 @@ def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
             elif server.ready():
                 del waiting[child]
             elif time.monotonic() > deadline:
-                raise EmbeddedError(f"{child.program.name} is not ready in time; see {child.program.log}")
+                raise child.late()
         time.sleep(POLL_S)  # start() blocks by design and is called before the event loop
 
 

