@@ -130,8 +130,10 @@ async def serving(
         address, port = server.address
         headers = {"x-openerrata-extension-version": "0.3.3"}
         try:
+            # The server closes what is idle for five seconds: nothing that is nearly as old is used again.
+            limits = httpx.Limits(keepalive_expiry=1)
             async with httpx.AsyncClient(
-                base_url=f"http://{address}:{port}", headers=headers, timeout=20, verify=False
+                base_url=f"http://{address}:{port}", headers=headers, timeout=20, verify=False, limits=limits
             ) as http:
                 yield Running(host, http)
         finally:

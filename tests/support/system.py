@@ -58,7 +58,7 @@ def pause_after(waited_s: float) -> float:
 
 
 async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, within_s: float = 60.0) -> T:
-    """Wait for a condition; its first true value. A server that did not answer in time is asked again.
+    """Wait for a condition; its first true value. A server that did not answer, or not in time, is asked again.
 
     Raises: NotInTime: with the last value and what was waited for.
     """
@@ -69,7 +69,7 @@ async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, with
             if value := await condition():
                 return value
             last = value
-        except (TimeoutError, Outage) as error:
+        except (TimeoutError, Outage, httpx.TransportError) as error:
             last = error
         if (waited_s := monotonic() - began) > within_s:
             raise NotInTime(f"not within {within_s:g} s: {what}; last: {last!r}")
