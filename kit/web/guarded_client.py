@@ -120,7 +120,7 @@ class GuardedHttpClient:
             if answer.status not in _REDIRECTS or location is None:
                 return replace(answer, hops=tuple(hops))
             hops.append(str(url))
-            target = parse_url(location, base=url)
+            target = parse_url(_read_location(location), base=url)
             if target.origin != url.origin:
                 request = _without(request, _STAY_WITH_ORIGIN)
                 exempt = False
@@ -166,6 +166,14 @@ class GuardedHttpClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _read_location(header: str) -> str:
+    """A redirect's target as browsers read it: many sites do not encode their letters, which are UTF-8."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return header
 
 
 def _pool(network: httpcore.AsyncNetworkBackend, tls: ssl.SSLContext | None) -> httpcore.AsyncConnectionPool:

@@ -198,6 +198,14 @@ async def test_five_redirects_and_no_more(sites: Sites) -> None:
         assert await kind_of(http, f"{sites.url}/step?left=6") == "too_many_redirects"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+async def test_a_redirect_may_name_its_target_without_encoding_it(sites: Sites, encoding: str) -> None:
+    location = "/caf\u00e9".encode(encoding).decode("latin-1")
+    sites.pages["/away"] = Answer(302, {"location": location})
+    async with exempt_door(sites) as http:
+        assert (await http.fetch(Request(f"{sites.url}/away"))).final_url == f"{sites.url}/caf%C3%A9"
+
+
 @pytest.mark.parametrize(
     ("location", "kind"),
     [
