@@ -37,6 +37,25 @@ _SUPERSETS: Final = {
     "tis-620": "cp874",
 }
 """What browsers read by these names. Source: WHATWG Encoding Standard, labels."""
+_LABELS: Final = {
+    "cn-big5": "big5",
+    "csmacintosh": "mac-roman",
+    "csshiftjis": "cp932",
+    "dos-874": "cp874",
+    "gb_2312-80": "gb2312",
+    "iso-8859-8-i": "iso8859-8",
+    "koi": "koi8-r",
+    "koi8": "koi8-r",
+    "koi8-ru": "koi8-u",
+    "ksc_5601": "cp949",
+    "logical": "iso8859-8",
+    "mac": "mac-roman",
+    "visual": "iso8859-8",
+    "windows-31j": "cp932",
+    "windows-874": "cp874",
+    "windows-949": "cp949",
+}
+"""Names that pages use and Python lacks, without `x-` before them. Source: as above."""
 _PLAIN: Final = frozenset({"application/xml", "application/javascript"})
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"[^\S\n]+")
@@ -82,7 +101,8 @@ def decode(data: bytes, content_type: str | None) -> str:
     meta = _CHARSET.search(data[:4096])
     for name in (str(parameter[1]) if parameter else None, bytes(meta[1]).decode() if meta else None):
         with suppress(LookupError, UnicodeError):
-            encoding = codecs.lookup(name or "").name
+            label = (name or "").lower().removeprefix("x-").removeprefix("x-")
+            encoding = codecs.lookup(_LABELS.get(label, label)).name
             if encoding not in _NOT_OF_PAGES and _fits(
                 text := data.decode(_SUPERSETS.get(encoding, encoding), "replace")
             ):
