@@ -169,13 +169,13 @@ def look(now: datetime, asked: Asked, cached: Cached) -> Outcome:
     fresh = usable and analysed is not None and now - analysed.at < _find_horizon(asked, analysed)
     if analysed is not None and usable and _takes_hit(asked, cached, fresh=fresh):
         return Hit(analysed.event.analysis_id, stale=not fresh)
-    under_way = requested is not None and _is_under_way(now, cached, requested)
-    if requested is not None and under_way and _may_join(asked, requested):
-        return Join(requested.event.run_id)
+    under_way = requested if requested is not None and _is_under_way(now, cached, requested) else None
+    if under_way is not None and _may_join(asked, under_way):
+        return Join(under_way.event.run_id)
     if asked.may_buy and asked.preference != "CACHE_ONLY":
         shape = asked.shape if analysed is None else asked.shape.join(analysed.event.shape)
-        if requested is not None and under_way:
-            shape = shape.join(requested.event.shape)
+        if under_way is not None:
+            shape = shape.join(under_way.event.shape)
         follows = requested.sequence if requested is not None else 0
         return Request(analysis_run_id(asked.assertion_id, follows), follows, shape)
     if analysed is not None and usable:

@@ -113,6 +113,12 @@ RUN = analysis_run_id(CLAIM, 0)
 DONE = Cached(request(), analysis())
 
 
+def test_a_run_is_open_until_the_analysis_behind_it() -> None:
+    assert Cached().open_run is None
+    assert Cached(request()).open_run == Cached(request(30), analysis(20)).open_run == RUN
+    assert DONE.open_run is None
+
+
 def test_a_claim_without_words_is_never_looked_up() -> None:
     assert look(NOW, replace(asks(), assertion_id=None), DONE) == Unusable()
 
