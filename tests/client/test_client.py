@@ -277,3 +277,44 @@ def test_a_policy_may_forbid_retries(kind: str, server: JobServer, pauses: Pause
         pytest.raises(ServerError),
     ):
         client.health()
+
+
+@pytest.mark.parametrize("body", [b"<html>a login page", b"[]", b"null", b"\xff\xfe\x00"])
+def test_what_no_instance_answers_is_named_so_everywhere(client: Client, server: JobServer, body: bytes) -> None:
+    server.fail(ANALYZE, Fault(200, body=body))
+    with pytest.raises(UnreadableAnswerError):
+        client.analyze(text=TEXT)
+    job = client.analyze(text=TEXT)
+    server.fail("GET /v1/jobs/{id}/result", Fault(200, body=body))
+    with pytest.raises(UnreadableAnswerError):
+        job.result()
+
+
+def test_an_answer_that_cannot_be_unpacked_is_asked_for_again(
+    client: Client, server: JobServer, pauses: Pauses
+) -> None:
+    packed = Fault(200, headers={"Content-Encoding": "gzip"}, body=b"no gzip")
+    server.fail("GET /v1/health", packed)
+    assert client.health().status == "ok"
+    server.fail("GET /v1/health", *[packed] * 9)
+    with pytest.raises(ApiConnectionError, match="DecodingError"):
+        client.health()
+    assert len(pauses) == 5
+
+
+@pytest.mark.parametrize("address", ["http://a:port", "http://[::1", "https://a\x01b", "http://xn--a", "https://:443"])
+def test_an_address_that_is_none_is_refused_at_once(kind: str, pauses: Pauses, address: str) -> None:
+    with pytest.raises(OpenErrataError, match="no address of a server"), driven(kind, address, pauses):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("ALL_PROXY", "ftp://127.0.0.1:1"), ("ALL_PROXY", "http://a:port"), ("SSL_CERT_FILE", "/no")],
+)
+def test_an_environment_that_cannot_be_used_is_named(
+    kind: str, pauses: Pauses, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(OpenErrataError, match="of the environment"), driven(kind, "http://127.0.0.1:1", pauses):
+        pass

@@ -18,6 +18,7 @@ from openerrata_client.calls import (
     build_request,
     choose_server,
     estimate_call,
+    read_environment,
     standard_headers,
 )
 from openerrata_client.errors import ApiConnectionError, ApiError
@@ -75,7 +76,8 @@ class AsyncClient:
         self._headers = standard_headers(api_key)
         self._timeout_s = timeout_s
         self._retry = retry or RetryPolicy()
-        self._http = http or httpx.AsyncClient()
+        with read_environment():
+            self._http = http or httpx.AsyncClient()
         self._is_own = http is None
         self._sleep = sleep
         self.rate_limits: Mapping[str, RateLimit] = {}
@@ -154,7 +156,7 @@ class AsyncClient:
     async def _send(self, call: Call) -> Outcome:
         try:
             response = await self._http.send(self._build(call), follow_redirects=False)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             return error
         self.rate_limits = read_rate_limits(response.headers) or self.rate_limits
         return response
@@ -185,7 +187,7 @@ class AsyncClient:
                         error = to_error(response)
                 finally:
                     await response.aclose()
-            except httpx.TransportError as cut:
+            except httpx.RequestError as cut:
                 error = to_error(cut)
             await self._sleep(cursor.pause_after(error))
 

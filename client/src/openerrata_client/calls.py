@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Final
 
@@ -27,10 +28,25 @@ def choose_server(server: str | None) -> str:
 
     Raises: OpenErrataError: it is none.
     """
-    address = (server or os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER).rstrip("/")
+    address = (server or os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER).strip().rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise OpenErrataError(f"{address} is no address of a server: it begins with https://")
+    try:
+        host = httpx.URL(address).host
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise OpenErrataError(f"{address} is no address of a server: {error}") from None
+    if not host:
+        raise OpenErrataError(f"{address} is no address of a server: it names none")
     return address
+
+
+@contextmanager
+def read_environment() -> Iterator[None]:
+    """Make a client of HTTP, which reads proxies and certificates. Raises: OpenErrataError: it cannot use them."""
+    try:
+        yield
+    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+        raise OpenErrataError(f"The proxy or the certificates of the environment cannot be used: {error}") from None
 
 
 def standard_headers(api_key: str | None) -> Mapping[str, str]:

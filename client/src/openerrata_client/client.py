@@ -17,6 +17,7 @@ from openerrata_client.calls import (
     build_request,
     choose_server,
     estimate_call,
+    read_environment,
     standard_headers,
 )
 from openerrata_client.errors import ApiConnectionError, ApiError
@@ -74,7 +75,8 @@ class Client:
         self._headers = standard_headers(api_key)
         self._timeout_s = timeout_s
         self._retry = retry or RetryPolicy()
-        self._http = http or httpx.Client()
+        with read_environment():
+            self._http = http or httpx.Client()
         self._is_own = http is None
         self._sleep = sleep
         self.rate_limits: Mapping[str, RateLimit] = {}
@@ -151,7 +153,7 @@ class Client:
     def _send(self, call: Call) -> Outcome:
         try:
             response = self._http.send(self._build(call), follow_redirects=False)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             return error
         self.rate_limits = read_rate_limits(response.headers) or self.rate_limits
         return response
@@ -180,7 +182,7 @@ class Client:
                         error = to_error(response)
                 finally:
                     response.close()
-            except httpx.TransportError as cut:
+            except httpx.RequestError as cut:
                 error = to_error(cut)
             self._sleep(cursor.pause_after(error))
 

@@ -50,7 +50,7 @@ class Pause:
     seconds: float
 
 
-Outcome = httpx.Response | httpx.TransportError | None
+Outcome = httpx.Response | httpx.RequestError | None
 Exchange = Generator[Call | Pause, Outcome, T]
 
 
