@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -318,3 +319,13 @@ def test_an_environment_that_cannot_be_used_is_named(
     monkeypatch.setenv(variable, value)
     with pytest.raises(OpenErrataError, match="of the environment"), driven(kind, "http://127.0.0.1:1", pauses):
         pass
+
+
+def test_errors_can_be_sent_to_another_process(client: Client, server: JobServer) -> None:
+    server.fail(ANALYZE, Fault(402, "CREDIT_LIMIT_REACHED"), Fault(401, "UNAUTHENTICATED"))
+    server.ends_as = "FAILED"
+    for act in (client.analyze, client.analyze, lambda text: client.analyze(text=text).result()):
+        with pytest.raises(OpenErrataError) as raised:
+            act(text=TEXT)
+        sent = pickle.loads(pickle.dumps(raised.value))
+        assert (type(sent), str(sent), vars(sent)) == (raised.type, str(raised.value), vars(raised.value))

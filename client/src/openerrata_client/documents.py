@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copyreg
 import json
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, PrivateAttr
 
 
 class OpenErrataError(Exception):
-    """Base of everything that this package raises."""
+    """Base of everything that this package raises. It can be sent to another process, as all exceptions can."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # of pickle's protocol 2
 
 
 class UnreadableAnswerError(OpenErrataError, ValueError):
