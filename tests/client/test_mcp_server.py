@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from mcp import Client as McpClient
 
+from openerrata_client import mcp_server
 from openerrata_client.mcp_server import make_server
 from tests.support.job_server import API_KEY, Fault, JobServer
 
@@ -43,6 +45,36 @@ async def test_an_article_is_estimated_and_audited(server: JobServer) -> None:
     assert (failed, said[:2]) == (False, "# ")
     (job,) = server.jobs.values()
     assert (job.request.options.max_claims, job.request.options.depth) == (2, "deep")
+
+
+async def test_a_host_sees_the_progress_of_an_audit(server: JobServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_server, "AUDIT_S", 0.0)
+    heard: list[tuple[float, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, message))
+
+    async with McpClient(make_server()) as client:
+        answer = await client.call_tool("audit_article", {"text": "A text."}, progress_callback=hear)
+    assert not answer.is_error
+    (job,) = server.jobs
+    assert [(progress, job in (message or "")) for progress, message in heard] == [(1, True)]
+
+
+async def test_an_audit_that_a_host_gives_up_is_cancelled(server: JobServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_server, "AUDIT_S", 0.0)
+    monkeypatch.setattr(mcp_server, "PARTS", 1_000_000)
+    server.do_jobs_end = False
+
+    async def give_up(progress: float, total: float | None, message: str | None) -> None:
+        call_.cancel()
+
+    async with McpClient(make_server()) as client:
+        call_ = asyncio.create_task(client.call_tool("audit_article", {"text": "A text."}, progress_callback=give_up))
+        with pytest.raises(asyncio.CancelledError):
+            await call_
+    (job,) = server.jobs.values()
+    assert job.status == "CANCELED"
 
 
 async def test_a_claim_is_looked_up_without_spending(server: JobServer) -> None:

@@ -6,18 +6,24 @@ Only `audit_article` spends credit, and says so. Source: modelcontextprotocol.io
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Literal
 
+import anyio
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
-from openerrata_client.async_client import AsyncClient
+from openerrata_client.async_client import AsyncClient, AsyncJob
 from openerrata_client.corrections import investigation_call, post_call, read_data
 from openerrata_client.documents import OpenErrataError
+from openerrata_client.errors import JobTimeoutError
 from openerrata_client.types import Options
 
 AUDIT_S: Final = 600.0
+PARTS: Final = 40
+"""Many hosts give up what is silent for a minute."""
+CANCEL_S: Final = 10.0
 MOST_INVESTIGATIONS: Final = 5
 Json = Any
 """JSON as an instance answers it; models read it as it is."""
@@ -57,6 +63,7 @@ async def estimate_audit(url: str | None = None, text: str | None = None, max_cl
 
 
 async def audit_article(
+    context: Context,
     url: str | None = None,
     text: str | None = None,
     max_claims: int = 5,
@@ -69,7 +76,12 @@ async def audit_article(
     _require_one(url, text)
     async with _connect() as client:
         job = await client.analyze(url=url, text=text, options=Options(max_claims=max_claims, depth=depth))
-        return await job.report(AUDIT_S)
+        try:
+            return await _report(job, context)
+        except anyio.get_cancelled_exc_class():
+            with anyio.move_on_after(CANCEL_S, shield=True), suppress(OpenErrataError):
+                await job.cancel()
+            raise
 
 
 async def look_up_claim(claim: str) -> Mapping[str, Json]:
@@ -92,6 +104,16 @@ async def corrections_of_post(platform: str, external_id: str) -> Mapping[str, J
         found = record["investigations"][:MOST_INVESTIGATIONS]
         details = [read_data(await client.fetch(investigation_call(each["id"]))) for each in found]
     return {"post": record["post"], "investigations": details}
+
+
+async def _report(job: AsyncJob, context: Context) -> str:
+    """Wait for the report. A host that asked for progress hears of it in each part of the time."""
+    for part in range(1, PARTS):
+        try:
+            return await job.report(AUDIT_S / PARTS)
+        except JobTimeoutError as waiting:
+            await context.report_progress(part, PARTS, str(waiting))
+    return await job.report(AUDIT_S / PARTS)
 
 
 def _require_one(url: str | None, text: str | None) -> None:
