@@ -57,9 +57,10 @@ class Forge:
         self._number = number
 
     def changed_files(self) -> Iterator[str]:
-        """Paths that the pull request adds or changes."""
+        """Paths whose words the pull request adds or changes; a file that was only moved has none."""
         for each in self._pages(f"{self._repository}/pulls/{self._number}/files"):
-            if each["status"] != "removed":
+            is_moved = each["status"] == "renamed" and each["changes"] == 0
+            if each["status"] != "removed" and not is_moved:
                 yield each["filename"]
 
     def write_comment(self, text: str) -> None:
@@ -149,7 +150,11 @@ def main() -> int:
     headers = {"Authorization": f"Bearer {environment['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"}
     with httpx.Client(base_url=environment["GITHUB_API_URL"], headers=headers, timeout=30) as http:
         forge = Forge(http, environment["GITHUB_REPOSITORY"], event["pull_request"]["number"])
-        changed = [path for path in forge.changed_files() if any(fnmatch(path, each) for each in patterns)]
+        changed = [
+            path
+            for path in forge.changed_files()
+            if any(fnmatch(path, each) for each in patterns) and not Path(path).is_symlink()
+        ]
         chosen = changed[: int(environment["AUDIT_MAX_FILES"])]
         with Client() as client, ThreadPoolExecutor(AT_ONCE) as pool:
             outcomes = list(pool.map(lambda path: audit(client, path, options), chosen))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,14 @@ class Forge:
 
     def __init__(self) -> None:
         self.address = ""
-        self.files = [{"filename": name, "status": status} for name, status in CHANGED]
+        self.files = [{"filename": name, "status": status, "changes": changes} for name, status, changes in CHANGED]
         self.comments: list[dict[str, Any]] = [{"id": 1, "body": "Nice."}]
 
 
-CHANGED = (("post.md", "modified"), ("docs/a.md", "added"), ("gone.md", "removed"), ("code.py", "modified"))
+CHANGED = (
+    *(("post.md", "modified", 2), ("docs/a.md", "added", 1), ("gone.md", "removed", 9), ("code.py", "modified", 3)),
+    *(("moved.md", "renamed", 0), ("link.md", "added", 1)),
+)
 
 
 @pytest.fixture
@@ -126,6 +130,9 @@ def run(folder: Path, forge: Forge, server: JobServer, **inputs: str) -> subproc
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "post.md").write_text("The sky is blue.")
     (folder / "docs" / "a.md").write_text("Unemployment rose to 4 percent last month.")
+    (folder / "moved.md").write_text("It was only moved.")
+    with suppress(FileExistsError):
+        (folder / "link.md").symlink_to(SCRIPT)
     (folder / "event.json").write_text(json.dumps({"pull_request": {"number": 7}}))
     given = {name: str(each.get("default", "")) for name, each in DEFINITION["inputs"].items()}
     given |= {"server": server.address, "api-key": API_KEY, "github-token": "gh_token"} | inputs
@@ -182,6 +189,6 @@ def test_nothing_to_audit_and_nothing_that_could_be(tmp_path: Path, forge: Forge
     assert done.returncode == 2, done.stderr
     assert "could not be audited" in forge.comments[1]["body"]
     assert API_KEY not in done.stdout + done.stderr + forge.comments[1]["body"]
-    forge.files = forge.files[3:]
+    forge.files = forge.files[2:]
     assert run(tmp_path, forge, server).returncode == 0
     assert "No Markdown file was changed." in forge.comments[1]["body"]
