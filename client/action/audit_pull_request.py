@@ -87,7 +87,7 @@ class Forge:
 def audit(client: Client, path: str, options: Options) -> Outcome:
     """Audit one file of the checkout."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
         return Outcome(path, client.analyze(text=text, options=options).result())
     except (OpenErrataError, OSError, UnicodeDecodeError) as error:
         return Outcome(path, problem=str(error).partition("\n")[0])
@@ -142,9 +142,18 @@ def _cell(text: str) -> str:
 
 
 def main() -> int:
-    """Audit what the event names. 0, or 1 where findings are to fail the step, or 2 if no file could be audited."""
-    environment = os.environ
-    event = json.loads(Path(environment["GITHUB_EVENT_PATH"]).read_text())
+    """Audit what the event names. 0, or 1 where findings are to fail the step, or 2 if that could not be found out."""
+    try:
+        return _audit_pull_request(os.environ)
+    except (OpenErrataError, httpx.HTTPError) as error:
+        print(str(error).partition("\n")[0], file=sys.stderr)
+        return COULD_NOT
+
+
+def _audit_pull_request(environment: Mapping[str, str]) -> int:
+    event = json.loads(Path(environment["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
+    if "pull_request" not in event:
+        raise OpenErrataError("The event is of no pull request: use this action `on: pull_request`.")
     patterns = environment["AUDIT_FILES"].split()
     options = Options(max_claims=int(environment["AUDIT_MAX_CLAIMS"]))
     headers = {"Authorization": f"Bearer {environment['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"}
@@ -158,12 +167,17 @@ def main() -> int:
         chosen = changed[: int(environment["AUDIT_MAX_FILES"])]
         with Client() as client, ThreadPoolExecutor(AT_ONCE) as pool:
             outcomes = list(pool.map(lambda path: audit(client, path, options), chosen))
-        forge.write_comment(describe(outcomes, len(changed) - len(chosen)))
-    findings = sum(each.status == 1 for each in outcomes)
-    with Path(environment["GITHUB_OUTPUT"]).open("a") as output:
-        output.write(f"findings={findings}\n")
-    print(f"{len(outcomes)} audited, {findings} not well supported")
-    if outcomes and all(each.status == COULD_NOT for each in outcomes):
+        findings = sum(each.status == 1 for each in outcomes)
+        failed = sum(each.status == COULD_NOT for each in outcomes)
+        comment = describe(outcomes, len(changed) - len(chosen))
+        # first what cannot fail: it was paid for, and a token may not be allowed to comment
+        with Path(environment["GITHUB_OUTPUT"]).open("a") as output:
+            output.write(f"findings={findings}\n")
+        with Path(environment["GITHUB_STEP_SUMMARY"]).open("a", encoding="utf-8") as summary:
+            summary.write(comment)
+        print(f"{len(outcomes) - failed} audited, {findings} not well supported, {failed} could not be audited")
+        forge.write_comment(comment)
+    if outcomes and failed == len(outcomes):
         return COULD_NOT
     return int(findings > 0 and environment["AUDIT_FAIL_ON_FINDINGS"] == "true")
 

@@ -36,12 +36,16 @@ class Forge:
         self.address = ""
         self.files = [{"filename": name, "status": status, "changes": changes} for name, status, changes in CHANGED]
         self.comments: list[dict[str, Any]] = [{"id": 1, "body": "Nice."}]
+        self.is_read_only = False
 
 
 CHANGED = (
     *(("post.md", "modified", 2), ("docs/a.md", "added", 1), ("gone.md", "removed", 9), ("code.py", "modified", 3)),
     *(("moved.md", "renamed", 0), ("link.md", "added", 1)),
 )
+
+
+PULL_REQUEST = {"pull_request": {"number": 7}}
 
 
 @pytest.fixture
@@ -61,6 +65,10 @@ def forge() -> Iterator[Forge]:
             self.answer(listed[(page - 1) * 100 : page * 100])
 
         def do_POST(self) -> None:
+            if state.is_read_only:
+                self.body()
+                self.answer({"message": "Resource not accessible by integration"}, 403)
+                return
             assert self.path == "/repos/a/b/issues/7/comments"
             state.comments.append({"id": len(state.comments) + 1, **self.body()})
             self.answer({})
@@ -74,9 +82,9 @@ def forge() -> Iterator[Forge]:
             found: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["content-length"])))
             return found
 
-        def answer(self, document: object) -> None:
+        def answer(self, document: object, status: int = 200) -> None:
             body = json.dumps(document).encode()
-            self.send_response(200)
+            self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -125,7 +133,9 @@ def test_a_comment_is_no_longer_than_one_may_be() -> None:
     assert comment.endswith("too long for a comment.\n\nVerdicts are estimates by models; read the evidence.\n")
 
 
-def run(folder: Path, forge: Forge, server: JobServer, **inputs: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, forge: Forge, server: JobServer, event: object = PULL_REQUEST, **inputs: str
+) -> subprocess.CompletedProcess[str]:
     """Run the script as the action's last step does: its variables by the definition's own names and defaults."""
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "post.md").write_text("The sky is blue.")
@@ -133,7 +143,7 @@ def run(folder: Path, forge: Forge, server: JobServer, **inputs: str) -> subproc
     (folder / "moved.md").write_text("It was only moved.")
     with suppress(FileExistsError):
         (folder / "link.md").symlink_to(SCRIPT)
-    (folder / "event.json").write_text(json.dumps({"pull_request": {"number": 7}}))
+    (folder / "event.json").write_text(json.dumps(event))
     given = {name: str(each.get("default", "")) for name, each in DEFINITION["inputs"].items()}
     given |= {"server": server.address, "api-key": API_KEY, "github-token": "gh_token"} | inputs
     step = DEFINITION["runs"]["steps"][-1]
@@ -141,6 +151,7 @@ def run(folder: Path, forge: Forge, server: JobServer, **inputs: str) -> subproc
     github = {
         "GITHUB_EVENT_PATH": str(folder / "event.json"),
         "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
         "GITHUB_API_URL": forge.address,
         "GITHUB_REPOSITORY": "a/b",
     }
@@ -168,7 +179,9 @@ def test_the_definition_is_whole() -> None:
 def test_changed_files_are_audited_and_found_in_one_comment(tmp_path: Path, forge: Forge, server: JobServer) -> None:
     server.verdict = "MISLEADING"
     done = run(tmp_path, forge, server)
-    assert (done.returncode, done.stdout) == (0, "2 audited, 2 not well supported\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "2 audited, 2 not well supported, 0 could not be audited\n"), (
+        done.stderr
+    )
     assert {job.request.input_text for job in server.jobs.values()} == {
         "The sky is blue.",
         "Unemployment rose to 4 percent last month.",
@@ -192,3 +205,30 @@ def test_nothing_to_audit_and_nothing_that_could_be(tmp_path: Path, forge: Forge
     forge.files = forge.files[2:]
     assert run(tmp_path, forge, server).returncode == 0
     assert "No Markdown file was changed." in forge.comments[1]["body"]
+
+
+def test_what_was_paid_for_is_shown_where_no_comment_may_be_written(
+    tmp_path: Path, forge: Forge, server: JobServer
+) -> None:
+    server.verdict = "MISLEADING"
+    forge.is_read_only = True
+    done = run(tmp_path, forge, server)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "403" in done.stderr
+    assert (tmp_path / "output").read_text() == "findings=2\n"
+    assert "**`post.md`**: MISLEADING." in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_an_event_of_no_pull_request_is_said_in_one_line(tmp_path: Path, forge: Forge, server: JobServer) -> None:
+    done = run(tmp_path, forge, server, {"ref": "refs/heads/main"})
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "on: pull_request" in done.stderr
+
+
+def test_the_mark_of_windows_before_a_text_is_none_of_its_words(
+    tmp_path: Path, forge: Forge, server: JobServer
+) -> None:
+    forge.files = [{"filename": "windows.md", "status": "added", "changes": 1}]
+    (tmp_path / "windows.md").write_bytes(b"\xef\xbb\xbfThe sky\r\nis blue.")
+    assert run(tmp_path, forge, server).returncode == 0
+    assert [job.request.input_text for job in server.jobs.values()] == ["The sky\nis blue."]
