@@ -157,6 +157,12 @@ def test_what_takes_too_long_is_cancelled(server: JobServer, article: str) -> No
     assert job.status == "CANCELED"
 
 
+def test_what_takes_too_long_to_begin_is_given_up(server: JobServer, article: str) -> None:
+    server.fail("POST /v1/analyze", *[Fault(503, headers={"Retry-After": "60"})] * 5)
+    ended = audit(article, "--timeout", "0.2")
+    assert (ended.exit_code, ended.stderr) == (2, "Error: not done within 0.2 s; --timeout allows more\n")
+
+
 def test_openerrata_audit_is_the_same_command(article: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert CliRunner().invoke(openerrata, ["audit", article]).exit_code == 0
     monkeypatch.setenv("OPENERRATA_SERVRE", "x")

@@ -139,17 +139,17 @@ async def _audit(
     as_json: bool,
 ) -> tuple[FullResult | CacheOnlyResult, str]:
     async with AsyncClient(key, server=server) as client:
-        job = await client.analyze(url=article.get("url"), text=article.get("text"), options=options)
-        try:
-            async with asyncio.timeout(timeout_s or None):
+        async with asyncio.timeout(timeout_s or None):
+            job = await client.analyze(url=article.get("url"), text=article.get("text"), options=options)
+            try:
                 if sys.stderr.isatty():
                     async for event in job.events():
                         click.echo(describe(event), err=True)
                 result = await job.result()
                 return result, json.dumps(result.received, indent=2) if as_json else await job.report()
-        except (asyncio.CancelledError, TimeoutError):
-            await _cancel(job)
-            raise
+            except asyncio.CancelledError:
+                await _cancel(job)
+                raise
 
 
 async def _cancel(job: AsyncJob) -> None:
