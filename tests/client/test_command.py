@@ -118,6 +118,33 @@ def test_a_report_that_cannot_be_written_is_no_verdict(server: JobServer, articl
     assert (ended.returncode, ended.stderr.splitlines()[:1]) == (2, [b"Error: No space left on device"])
 
 
+def run_in_shell(script: str, article: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of bash, in which the program is $AUDIT and its article $ARTICLE."""
+    program = f"{sys.executable} -c 'from openerrata_client.command import main; main()'"
+    environment = {**os.environ, "ARTICLE": article}
+    return subprocess.run(
+        ["bash", "-c", script.replace("$AUDIT", program)], env=environment, capture_output=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize("script", ['$AUDIT "$ARTICLE" > >(exec true); exit $?', '$AUDIT "$ARTICLE" 2>&-'])
+def test_a_verdict_stays_one_where_no_one_reads(server: JobServer, article: str, script: str) -> None:
+    ended = run_in_shell(script, article)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_closed_input_holds_no_text(article: str) -> None:
+    ended = run_in_shell("$AUDIT - <&-", article)
+    assert (ended.returncode, ended.stderr) == (2, b"Error: There is no text.\n")
+
+
+def test_the_mark_of_windows_before_a_text_is_none_of_its_words(server: JobServer, tmp_path: Path) -> None:
+    (tmp_path / "windows.md").write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
+    assert audit(str(tmp_path / "windows.md")).exit_code == audit("-", stdin=f"\ufeff{TEXT}").exit_code == 0
+    assert {job.request.input_text for job in server.jobs.values()} == {TEXT}
+    assert "give its address" in audit("-", stdin="\ufeff<!DOCTYPE html><p>A page").stderr
+
+
 def test_a_key_file_that_is_no_text_is_not_blamed_on_the_article(article: str, tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"oe_\xff")
     ended = audit(article, "--key-file", str(tmp_path / "key"))

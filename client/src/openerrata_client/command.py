@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Mapping
 from io import TextIOWrapper
@@ -94,15 +95,11 @@ def make_command(name: str) -> click.Command:
             key = None if key_file is None else key_file.read_text(encoding="utf-8", errors="replace")
             work = _audit(_read_article(article), options, key, server, timeout, as_json=as_json)
             result, output = asyncio.run(work)
-            if isinstance(sys.stdout, TextIOWrapper):
-                sys.stdout.reconfigure(errors="backslashreplace")
-            click.echo(output, nl=not output.endswith("\n"))
+            _print(output)
         except TimeoutError:
             raise CouldNot(f"not done within {timeout:g} s; --timeout allows more") from None
         except UnicodeDecodeError as error:
             raise CouldNot(f"{article} is not text in UTF-8 (byte {error.start})") from None
-        except BrokenPipeError:
-            raise  # its reader has read enough
         except OSError as error:
             raise CouldNot(
                 f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
@@ -117,11 +114,25 @@ def make_command(name: str) -> click.Command:
     return audit
 
 
+def _print(output: str) -> None:
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        click.echo(output, nl=not output.endswith("\n"))
+    except BrokenPipeError:  # its reader has read enough; the rest is dropped, or the end of the process would fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _read_article(article: str) -> Mapping[str, str]:
     """What to send. Raises: OSError, UnicodeDecodeError, OpenErrataError: there is no text."""
     if article.startswith(("http://", "https://")):
         return {"url": article}
-    text = sys.stdin.buffer.read().decode() if article == "-" else Path(article).read_text(encoding="utf-8")
+    if article != "-":
+        text = Path(article).read_text(encoding="utf-8-sig")
+    elif sys.stdin is None:
+        text = ""
+    else:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
     if text.lstrip().lower().startswith(_PAGE):
         raise OpenErrataError("This is the source of a page: give its address, or its text.")
     if not text.strip():
@@ -142,7 +153,7 @@ async def _audit(
         async with asyncio.timeout(timeout_s or None):
             job = await client.analyze(url=article.get("url"), text=article.get("text"), options=options)
             try:
-                if sys.stderr.isatty():
+                if sys.stderr is not None and sys.stderr.isatty():
                     async for event in job.events():
                         click.echo(describe(event), err=True)
                 result = await job.result()
