@@ -35,7 +35,8 @@ _IDLE_S: Final = 15.0
 
 @dataclass(frozen=True)
 class Policy:
-    """What the client allows. Units: `timeout_s` for a whole fetch; `max_bytes` of the body, packed and unpacked.
+    """What the client allows. Units: `timeout_s` for a whole fetch; `max_bytes` of the body, packed and unpacked; with
+    0 none is read, and whatever it is, the status is the answer.
 
     `exempt_origins` are origins set by an operator (`http://127.0.0.1:1234`), reached wherever they are; exactly these,
     and not as the target of a redirect from elsewhere. `ports` are the only ones reached at any other origin.
@@ -146,7 +147,7 @@ class GuardedHttpClient:
             extensions={"timeout": {"connect": request.timeout_s or self._policy.timeout_s}},
         ) as response:
             found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-            if response.status in _REDIRECTS and "location" in found:
+            if limit == 0 or (response.status in _REDIRECTS and "location" in found):
                 return Fetched(response.status, found, b"", str(url))
             declared = found.get("content-length", "")
             if declared.isdecimal() and int(declared[:20]) > limit:

@@ -17,7 +17,7 @@ from kit.web import GuardedHttpClient
 from kit.webhooks import SECRET_PREFIX, Webhooks, sign, webhook_policy
 from tests.support.certificates import certificate_for
 from tests.support.diverted import Diverted, resolver
-from tests.support.sites import Answer, Sites
+from tests.support.sites import Answer, Fault, Sites
 
 NOW = datetime(2026, 12, 1, 12, 0, 0, 900_000, UTC)
 SECRETS = [SECRET_PREFIX + base64.b64encode(bytes([number]) * 32).decode() for number in (1, 2)]
@@ -82,6 +82,13 @@ async def test_the_status_decides(status: int, outcome: str, receiver: Receiver)
     receiver.sites.pages["/audits"] = Answer(status, {"location": "https://hooks.example/elsewhere"}, b"x")
     assert await receiver.send() == outcome
     assert len(receiver.sites.requests) == 1, "no redirect is followed"
+
+
+@pytest.mark.parametrize("fault", ["stalled_body", "huge", "truncated", "truncated_gzip", "unknown_encoding"])
+async def test_nothing_of_an_answer_counts_but_its_status(fault: Fault, receiver: Receiver) -> None:
+    receiver.sites.fail(fault)
+    assert await receiver.send() == "delivered"
+    receiver.sites.heal()
 
 
 async def test_nothing_is_sent_without_tls(receiver: Receiver) -> None:
