@@ -175,9 +175,10 @@ def test_half_a_character_cannot_be_sent(client: Client, server: JobServer) -> N
     assert server.asked == []
 
 
-def test_an_idempotency_key_that_no_header_holds_is_refused(client: Client, server: JobServer) -> None:
+@pytest.mark.parametrize("key", ["schlüssel", "", " ", "key ", " key"])
+def test_an_idempotency_key_that_no_header_holds_is_refused(client: Client, server: JobServer, key: str) -> None:
     with pytest.raises(OpenErrataError, match="idempotency key"):
-        client.analyze(text=TEXT, idempotency_key="schlüssel")
+        client.analyze(text=TEXT, idempotency_key=key)
     assert server.asked == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ KEY_VARIABLE: Final = "OPENERRATA_API_KEY"
 SERVER_VARIABLE: Final = "OPENERRATA_SERVER"
 DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
 TIMEOUT_S: Final = 30.0
+_HEADER_VALUE: Final = re.compile("[!-~]([ -~]*[!-~])?")
 QUIET_S: Final = 60.0
 """How long a stream of events may be silent; a server sends a heartbeat more often."""
 
@@ -84,9 +86,13 @@ def analyze_call(
 
     A request id names a retry too, so that beside one no key is made up.
     """
-    key = idempotency_key or (None if labels is not None and labels.request_id else str(uuid.uuid4()))
-    if any(not " " <= character <= "~" for character in key or ""):
-        raise OpenErrataError("The idempotency key holds characters that no header may hold.")
+    key = idempotency_key
+    if key is None and not (labels is not None and labels.request_id):
+        key = str(uuid.uuid4())
+    if key is not None and not _HEADER_VALUE.fullmatch(key):
+        raise OpenErrataError(
+            "The idempotency key is empty, or holds characters or outer spaces that no header may hold."
+        )
     headers = {} if key is None else {"Idempotency-Key": key}
     return Call("POST", "/v1/analyze", _body(url, text, options, labels), headers)
 
