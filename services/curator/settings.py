@@ -43,7 +43,7 @@ class CuratorSettings(BaseSettings):
     webhook_origin: str | None = Field(
         default=None,
         pattern="^https://[^/@]+$",
-        description="one origin that gets webhooks though it may be private",
+        description="one origin, by a public name, that gets webhooks though its address may be private",
     )
 
 
