@@ -19,7 +19,7 @@ failures = st.one_of(
         st.integers(400, 599),
         headers=st.dictionaries(st.just("retry-after"), st.text("0123456789x", max_size=5)),
     ),
-    st.builds(httpx.ConnectError, st.just("no")),
+    st.builds(httpx.ConnectError, st.just("no"), request=st.just(httpx.Request("GET", "http://a.example"))),
 )
 
 

@@ -93,7 +93,14 @@ def to_error(outcome: Outcome) -> ApiConnectionError | ApiError:
     if isinstance(outcome, httpx.Response):
         return read_error(outcome)
     reason = f"{type(outcome).__name__}: {outcome}".rstrip(": ")
-    return ApiConnectionError(f"No answer from the server ({reason}). Is its address right, and does it run?")
+    server = "the server" if outcome is None else _name_server(outcome)
+    return ApiConnectionError(f"No answer from {server} ({reason}). Is its address right, and does it run?")
+
+
+def _name_server(error: httpx.RequestError) -> str:
+    """The address without the name and password that it may hold."""
+    url = error.request.url
+    return f"{url.scheme}://{url.netloc.decode()}"
 
 
 def wait_for_end(
