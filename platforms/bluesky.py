@@ -106,7 +106,7 @@ class Bluesky(Platform):
         require_equal("the author's DID", metadata_text(metadata, "author_did"), did)
         actor = _actor(url)
         if not is_handle(actor):
-            require_equal("the author", actor, did)
+            require_equal("the author", did, actor)
         return PostRef(platform=self.name, external_id=f"{did}/{key}")
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:

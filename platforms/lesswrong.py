@@ -160,7 +160,7 @@ class LessWrong(Platform):
         path, profile = _PATH.fullmatch(page.path), _PROFILE_PATH.fullmatch(page.path)
         comment = page.parameter("commentId") or page.fragment.removeprefix("#")
         if self.is_own(url) and profile is not None:
-            require_equal("the profile's user", decode_component(profile[1]), owner)
+            require_equal("the author", owner, decode_component(profile[1]))
             return PostRef(platform=self.name, external_id=f"user/{owner}"), {}
         if self.is_own(url) and path is not None and _COMMENT_ID.fullmatch(comment):
             return PostRef(platform=self.name, external_id=f"comment/{comment}"), {}

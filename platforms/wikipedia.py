@@ -193,7 +193,7 @@ class Wikipedia(Platform):
         edit = parse_edit_url(url)
         if edit is None:
             raise IdentityMismatch("the URL is not that of an edit of Wikipedia")
-        require_equal("the language", edit.language, post.external_id.partition(":")[0])
+        require_equal("the language", post.external_id.partition(":")[0], edit.language)
         return PostRef(platform=self.name, external_id=f"{owner}/{edit.revision}"), {}
 
     def owner(self, metadata: Metadata) -> str | None:

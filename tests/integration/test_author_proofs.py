@@ -262,7 +262,7 @@ async def test_the_author_proves_an_appeal_to_be_theirs(published: Published, si
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("https://www.lesswrong.com/users/ada", "the profile's user is"),
+        ("https://www.lesswrong.com/users/ada", "the author is"),
         ("https://evil.example/posts/zY8xW7", "not that of a LessWrong post"),
         ("http://www.lesswrong.com/posts/zY8xW7", "url"),
         ("https://127.0.0.1/posts/zY8xW7", "not that of a LessWrong post"),

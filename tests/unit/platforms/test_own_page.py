@@ -13,6 +13,7 @@ from platforms.base import IdentityMismatch, Metadata
 
 COMMENT = "qT8fXcv5rN2kPzYwE"
 DID = "did:plc:abcdefghijklmnopqrstuvwx"
+OTHER = "did:plc:zzzzzzzzzzzzzzzzzzzzzzzz"
 PANES: Metadata = {"publication_subdomain": "panes", "slug": "old", "substack_post_id": "9"}
 GOOD = [
     ("LESSWRONG", "https://www.lesswrong.com/posts/aB3dE5", "ada", "aB3dE5"),
@@ -41,8 +42,8 @@ EDITS = [
     "https://en.m.wikipedia.org/wiki/Special:diff/789#footer",
 ]
 BAD = [
-    ("LESSWRONG", "https://www.lesswrong.com/users/mallory", "ada", "the profile's user is 'mallory'"),
-    ("LESSWRONG", "https://www.lesswrong.com/users/Ada", "ada", "the profile's user is 'Ada'"),
+    ("LESSWRONG", "https://www.lesswrong.com/users/mallory", "ada", "the author is 'ada', the URL says 'mallory'"),
+    ("LESSWRONG", "https://www.lesswrong.com/users/Ada", "ada", "the author is 'ada', the URL says 'Ada'"),
     ("LESSWRONG", "https://www.lesswrong.com/users/name%3Aada", "name:ada", "several may have this name"),
     ("LESSWRONG", "https://lesswrong.example/users/ada", "ada", "not that of a LessWrong post"),
     ("LESSWRONG", "https://www.lesswrong.com:444/users/ada", "ada", "other ports"),
@@ -51,7 +52,7 @@ BAD = [
     ("LESSWRONG", "https://lesswrong.example/posts/aB3dE5", "ada", "not that of a LessWrong post"),
     ("LESSWRONG", "https://www.lesswrong.com/posts/aB3dE5", "name:ada", "several may have this name"),
     ("BLUESKY", f"https://bsky.app/profile/{DID}", DID, "no"),
-    ("BLUESKY", "https://bsky.app/profile/did:plc:zzzzzzzzzzzzzzzzzzzzzzzz/post/3kqk5yj2l2c2a", DID, "author"),
+    ("BLUESKY", f"https://bsky.app/profile/{OTHER}/post/3kqk5yj2l2c2a", DID, f"the URL says '{OTHER}'"),
     ("SUBSTACK", "https://other.substack.com/p/new", "ada", "publication"),
     ("SUBSTACK", "https://panes.substack.com/about", "ada", "not that of a Substack post"),
     ("SUBSTACK", "http://127.0.0.1/p/new", "ada", "URL"),
@@ -61,7 +62,7 @@ BAD = [
     ("WIKIPEDIA", f"{WIKI}/wiki/Special:Diff/789/cur", "en:9@456", "not that of an edit"),
     ("WIKIPEDIA", f"{WIKI}/w/api.php?oldid=789", "en:9@456", "not that of an edit"),
     ("WIKIPEDIA", "https://en.wikipedia.example/wiki/A?oldid=789", "en:9@456", "not that of an edit"),
-    ("WIKIPEDIA", "https://de.wikipedia.org/wiki/A?oldid=789", "en:9@456", "the language is 'de'"),
+    ("WIKIPEDIA", "https://de.wikipedia.org/wiki/A?oldid=789", "en:9@456", "the language is 'en', the URL says 'de'"),
     ("X", "https://x.com/ada/status/1", "ada", "no place"),
 ]
 
