@@ -144,7 +144,7 @@ class LabelsEndpoint:
             asked = parse_qs(scope["query_string"].decode("ascii"), max_num_fields=2 * PATTERNS)
             patterns = asked.get("uriPatterns", [])
             limit, after = _read_number(asked, "limit", 50), _read_number(asked, "cursor", 0)
-            if not 0 < len(patterns) <= PATTERNS or any("*" in each[:-1] for each in patterns):
+            if not 0 < len(patterns) <= PATTERNS or any("*" in each[:-1] or "\0" in each for each in patterns):
                 raise BadRequest(f"uriPatterns: 1 to {PATTERNS} addresses; only the last character may be *")
             if not 0 < limit <= LIMIT:
                 raise BadRequest(f"limit: 1 to {LIMIT}")

@@ -332,6 +332,7 @@ async def test_a_page_of_labels_goes_on_at_its_cursor(labelled: Labelled) -> Non
         {"uriPatterns": "a*b"},
         {"uriPatterns": "*", "limit": "251"},
         {"uriPatterns": "*", "cursor": "x"},
+        {"uriPatterns": "at://\0*"},
     ):
         response = await labelled.running.http.get(QUERY, params=wrong)
         assert (response.status_code, response.json()["error"]) == (400, "InvalidRequest"), wrong
