@@ -21,7 +21,7 @@ from kit.clock import Clock
 from kit.settings import LabelerSettings, SettingsError
 from platforms.atproto.cbor import Value
 from platforms.atproto.labels import Label, LabelKey, encode_error, encode_labels, to_json
-from services.gateway.http import Message, Receive, Reply, Scope, Send, respond
+from services.gateway.http import PREFLIGHT, HeaderList, Message, Receive, Reply, Scope, Send, respond, without_body
 from services.gateway.ports import Unavailable
 from services.gateway.public.stream.admission import Admission, Refused
 from services.gateway.record.labels import IssuedLabel
@@ -34,6 +34,8 @@ SUBSCRIBE: Final = f"{PREFIX}subscribeLabels"
 LIMIT: Final = 250
 PATTERNS: Final = 100
 _JSON: Final = ((b"content-type", b"application/json"),)
+_ANY_PAGE: Final[HeaderList] = ((b"access-control-allow-origin", b"*"), (b"access-control-allow-headers", b"*"))
+"""Clients of the protocol add headers of their own, such as `atproto-accept-labelers`."""
 _TRY_AGAIN: Final = 1013
 _POLICY: Final = 1008
 
@@ -134,10 +136,14 @@ class LabelsEndpoint:
         """Answer one request."""
         if scope["type"] == "websocket":
             await self._subscribe(scope, receive, send)
-        elif scope["method"] != "GET" or scope["path"] != QUERY:
-            await respond(send, _refusal(404, "MethodNotImplemented", "This labeler does not have this method."))
+            return
+        if scope["method"] == "OPTIONS":
+            reply = Reply(204, headers=PREFLIGHT)
+        elif scope["method"] not in ("GET", "HEAD") or scope["path"] != QUERY:
+            reply = _refusal(404, "MethodNotImplemented", "This labeler does not have this method.")
         else:
-            await respond(send, await self._query(scope))
+            reply = await self._query(scope)
+        await respond(without_body(send) if scope["method"] == "HEAD" else send, reply, _ANY_PAGE)
 
     async def _query(self, scope: Scope) -> Reply:
         try:

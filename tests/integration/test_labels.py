@@ -338,6 +338,18 @@ async def test_a_page_of_labels_goes_on_at_its_cursor(labelled: Labelled) -> Non
         assert (response.status_code, response.json()["error"]) == (400, "InvalidRequest"), wrong
 
 
+async def test_a_page_of_another_site_may_ask_for_labels_with_headers_of_the_protocol(labelled: Labelled) -> None:
+    http = labelled.running.http
+    origin = {"origin": "https://client.example"}
+    asked = {"access-control-request-method": "GET", "access-control-request-headers": "atproto-accept-labelers"}
+    preflight = await http.options(QUERY, headers=origin | asked)
+    assert preflight.status_code == 204
+    assert preflight.headers["access-control-allow-headers"] == "*"
+    assert "GET" in preflight.headers["access-control-allow-methods"]
+    answers = [await http.request(method, QUERY, params={"uriPatterns": "*"}) for method in ("GET", "HEAD")]
+    assert [(each.status_code, each.headers["access-control-allow-origin"]) for each in answers] == [(200, "*")] * 2
+
+
 async def test_a_subscriber_gets_what_is_issued_from_now_on(labelled: Labelled) -> None:
     early, late = PinnedPage("So they say.", "3l6oveexaaaaa"), PinnedPage("So they said.", "3l6oveexbbbbb")
     await labelled.label(early.registered(), *early.checked())
