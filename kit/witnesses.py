@@ -8,6 +8,8 @@ from typing import Final, TypeAlias
 
 import httpx
 
+from kit.web import WebError
+from kit.web.body import ACCEPT_ENCODING, read_body
 from tlog.checkpoint import Checkpoint
 from tlog.keys import VerifierKey
 from tlog.merkle import Hash
@@ -49,16 +51,17 @@ async def ask(
 
 
 async def _post(http: httpx.AsyncClient, url: str, body: bytes, timeout_s: float) -> Answer:
-    received = bytearray()
+    headers = {"accept-encoding": ACCEPT_ENCODING}
     try:
         async with (
             asyncio.timeout(timeout_s),
-            http.stream("POST", url, content=body, follow_redirects=False) as response,
+            http.stream("POST", url, content=body, headers=headers, follow_redirects=False) as response,
         ):
-            async for chunk in response.aiter_bytes():
-                received += chunk
-                if len(received) > MAX_ANSWER_BYTES:
-                    return Answer(response.status_code)
+            encoding = response.headers.get("content-encoding", "")
+            try:
+                received = await read_body(response.aiter_raw(), encoding, MAX_ANSWER_BYTES)
+            except WebError:
+                return Answer(response.status_code)
     except (httpx.HTTPError, TimeoutError):
         return Answer(None)
-    return Answer(response.status_code, bytes(received), response.headers.get("content-type", ""))
+    return Answer(response.status_code, received, response.headers.get("content-type", ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -22,6 +23,7 @@ from tests.support.notaries import KEY, OPENED, POLICY, Instance, MemoryObjects
 from tests.support.public_record import ESSAY, MOON
 from tests.support.published_finding import ARTICLE, CLAIM, QUOTE, SUMMARY, Published, changed
 from tests.support.servers import Prepare
+from tests.support.sites import Answer, Sites
 from tests.support.system import until
 from tests.unit.projector.histories import uid
 from tlog.checkpoint import Checkpoint
@@ -244,6 +246,14 @@ async def test_a_monitor_that_visits_sees_what_was_altered(logged: Logged, tmp_p
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(NotVisited, match="not the file of a monitor"):
         await visit(url, POLICY, tmp_path / "bad.json", now)
+
+
+async def test_a_monitor_unpacks_nothing_that_is_packed_twice(tmp_path: Path) -> None:
+    """Three kilobytes of that are gigabytes, which end a monitor as an alarm would."""
+    bomb = Answer(200, {"content-encoding": "gzip, gzip"}, gzip.compress(gzip.compress(bytes(1_000))))
+    async with Sites(pages={"/checkpoint": bomb}) as log:
+        with pytest.raises(NotVisited, match="bad_encoding"):
+            await visit(log.url, POLICY, tmp_path / "seen.json", datetime.now(UTC))
 
 
 @pytest.mark.requirement("TR-16")

@@ -12,6 +12,8 @@ from typing import Final
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from kit.web import WebError
+from kit.web.body import ACCEPT_ENCODING, read_body
 from services.commands.log.exported import compare, read_export
 from tlog.encoding import decode_base64, encode_base64
 from tlog.errors import TlogError
@@ -110,18 +112,13 @@ async def _read_leaves(http: httpx.AsyncClient, old: int, new: int) -> list[byte
 
 
 async def _get(http: httpx.AsyncClient, path: str, limit: int) -> bytes:
-    body = bytearray()
     try:
-        async with http.stream("GET", path) as response:
+        async with http.stream("GET", path, headers={"accept-encoding": ACCEPT_ENCODING}) as response:
             if response.status_code != 200:
                 raise NotVisited(f"{path}: the server answered {response.status_code}")
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > limit:
-                    raise NotVisited(f"{path}: more than {limit:,} bytes")
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return await read_body(response.aiter_raw(), response.headers.get("content-encoding", ""), limit)
+    except (httpx.HTTPError, httpx.InvalidURL, WebError) as error:
         raise NotVisited(f"{path}: {type(error).__name__}: {error}") from error
-    return bytes(body)
 
 
 def _load(file: Path) -> tuple[Seen, str | None]:

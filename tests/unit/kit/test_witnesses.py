@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -110,3 +111,17 @@ async def test_an_answer_without_end_is_cut_off() -> None:
     """What is longer than any answer is none."""
     action, _ = await ask_scripted(("200 OK", COSIGNED[1] * (MAX_ANSWER_BYTES // len(COSIGNED[1]) + 1)))
     assert isinstance(action, Alarm)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "kind"),
+    [
+        ("gzip", gzip.compress(COSIGNED[1]), Cosigned),
+        ("gzip", gzip.compress(bytes(100 * MAX_ANSWER_BYTES)), Alarm),
+        ("gzip, gzip", gzip.compress(gzip.compress(COSIGNED[1])), Alarm),
+    ],
+)
+async def test_a_small_answer_is_not_unpacked_to_a_large_one(encoding: str, body: bytes, kind: type[Action]) -> None:
+    """Packed twice, three kilobytes are gigabytes; who reads the answer ends before."""
+    action, _ = await ask_scripted((f"200 OK\r\nContent-Encoding: {encoding}", body))
+    assert isinstance(action, kind)
