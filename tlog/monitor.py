@@ -174,8 +174,12 @@ def _inspect_order(pending: dict[int, Pending], size: int, leaves: Sequence[byte
 
 
 def _inspect_age(visit: Visit, stale_after: timedelta) -> Iterator[Alarm]:
-    if visit.signed_at is not None and visit.now - visit.signed_at > stale_after:
+    if visit.signed_at is None:
+        return
+    if visit.now - visit.signed_at > stale_after:
         yield Alarm(f"no witness has cosigned since {visit.signed_at:%Y-%m-%d %H:%M} UTC")
+    if visit.signed_at > visit.now + CLOCKS:
+        yield Alarm(f"a witness dates its cosignature in the future, {visit.signed_at:%Y-%m-%d %H:%M} UTC")
 
 
 def _parse(data: bytes) -> Leaf | None:

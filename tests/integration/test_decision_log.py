@@ -30,10 +30,21 @@ from tlog.checkpoint import Checkpoint
 from tlog.decision import prove_decision
 from tlog.errors import TlogError
 from tlog.keys import Algorithm, SigningKey
+from tlog.leaf import Leaf
 from tlog.merkle import Tree, hash_leaf
 from tlog.note import Note
 from tlog.policy import Log, Policy
-from tlog.tiles import Bundle, Frontier, Tile, bundle_growth, decode_bundle, fold_complete, growth, split_tile
+from tlog.tiles import (
+    Bundle,
+    Frontier,
+    Tile,
+    bundle_growth,
+    decode_bundle,
+    encode_bundle,
+    fold_complete,
+    growth,
+    split_tile,
+)
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -254,6 +265,23 @@ async def test_a_monitor_unpacks_nothing_that_is_packed_twice(tmp_path: Path) ->
     async with Sites(pages={"/checkpoint": bomb}) as log:
         with pytest.raises(NotVisited, match="bad_encoding"):
             await visit(log.url, POLICY, tmp_path / "seen.json", datetime.now(UTC))
+
+
+@pytest.mark.parametrize("time", [1_800_000_000_000, 2**63 - 1])
+async def test_a_witness_with_another_unit_of_time_is_an_alarm(tmp_path: Path, time: int) -> None:
+    """A time of which there is no date."""
+    leaf = Leaf(k="log", t=0, why="OPENED").encode()
+    text = str(Checkpoint(KEY.name, 1, hash_leaf(leaf)))
+    witness = SigningKey("w.example", Algorithm.COSIGNATURE, bytes(32))
+    note = bytes(Note(text, (KEY.sign(text), witness.sign(text, time))))
+    policy = Policy.parse(f"log {KEY.verifier}\nwitness w {witness.verifier}\nquorum w\n".encode())
+    bundle = Bundle(0, 1)
+    pages = {"/checkpoint": note, f"/{bundle.path}": encode_bundle([leaf])}
+    async with Sites(pages={path: Answer(body=body) for path, body in pages.items()}) as log:
+        report = await visit(log.url, policy, tmp_path / "seen.json", datetime.now(UTC))
+    assert [str(each) for each in report.alarms] == [
+        "a witness dates its cosignature in the future, 9999-12-31 23:59 UTC"
+    ]
 
 
 @pytest.mark.requirement("TR-16")

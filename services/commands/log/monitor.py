@@ -25,6 +25,8 @@ from tlog.tiles import WIDTH, Bundle, decode_bundle
 
 STALE_AFTER: Final = timedelta(hours=24)
 AT_ONCE: Final = 8
+LATEST: Final = 253_402_300_799
+"""The last second of the year 9999; a witness may state any number."""
 MAX_BUNDLE: Final = WIDTH * 65_537
 
 
@@ -88,7 +90,7 @@ async def visit(url: str, policy: Policy, file: Path, now: datetime, exported: P
             return Report(seen.tree.size, 0, 0, (Alarm(f"leaves cannot be read: {error}"),))
     leaves = served[seen.tree.size - first :]
     times = [each.time for each in valid.signatures if each.time is not None]
-    signed_at = datetime.fromtimestamp(max(times), UTC) if times else None
+    signed_at = datetime.fromtimestamp(min(max(times), LATEST), UTC) if times else None
     known, alarms = inspect(seen, Visit(checkpoint, leaves, now, signed_at), STALE_AFTER)
     if shown is not None and not alarms:
         _, alarms = inspect(Seen(), Visit(checkpoint, served, now, signed_at), STALE_AFTER)

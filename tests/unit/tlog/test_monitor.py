@@ -78,6 +78,7 @@ TAMPERINGS: dict[str, Callable[[], tuple[Seen, tuple[Alarm, ...]]]] = {
     "dated in the future": lambda: visit(with_leaf(Leaf(k="failed", t=NEWEST + 3_600_000))),
     "smaller tree": lambda: visit(LEAVES[:9], seen=visit(LEAVES)[0]),
     "stale note": lambda: visit(LEAVES, signed_at=NOW - 2 * DAY),
+    "cosigned in the future": lambda: visit(LEAVES, signed_at=NOW + DAY),
     "no leaf": lambda: visit([*LEAVES, b'{"k":"found"}']),
     "began twice": lambda: visit(with_leaf(Leaf(k="log", t=NEWEST, why="OPENED"))),
     "never began": lambda: visit([Leaf(k="failed", t=NEWEST).encode()]),
