@@ -71,5 +71,5 @@ def prove_decision(data: bytes, policy: Policy) -> ProvenDecision:
         if opening.j >= len(leaf.c) or leaf.c[opening.j] != opening.commitment:
             raise ProofError(f"document {opening.j} is not what the leaf commits to")
         documents[opening.j] = opening.document
-    cosignatures = len(valid.signatures) - 1
-    return ProvenDecision(valid.checkpoint.origin, proof.index, valid.checkpoint.size, cosignatures, leaf, documents)
+    checkpoint = valid.checkpoint
+    return ProvenDecision(checkpoint.origin, proof.index, checkpoint.size, valid.cosignatures, leaf, documents)

@@ -65,6 +65,11 @@ class Valid:
     checkpoint: Checkpoint
     signatures: tuple[Verified, ...]
 
+    @property
+    def cosignatures(self) -> int:
+        """How many witnesses cosigned it, each counted once, however often it stands there. A log states no time."""
+        return len({each.key for each in self.signatures if each.time is not None})
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:

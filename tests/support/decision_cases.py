@@ -14,7 +14,7 @@ from typing import Final, TypedDict
 
 from pydantic import JsonValue
 
-from tests.support.tlogs import LOG_KEY, ExampleLog, leaf_hashes, signing_key
+from tests.support.tlogs import LOG_KEY, NOW, ExampleLog, leaf_hashes, signing_key
 from tlog.decision import write_extra
 from tlog.keys import Algorithm, SigningKey
 from tlog.leaf import Kind, Leaf, Opening, canonical, open_documents
@@ -55,12 +55,16 @@ FINDINGS: Final[list[dict[str, JsonValue]]] = [
 
 
 class Case(TypedDict):
-    """A proof in base64; `outcome` is `valid` or the kind of the error, `kind` that of a valid leaf."""
+    """A proof in base64; `outcome` is `valid` or the kind of the error, `kind` that of a valid leaf.
+
+    `cosignatures`: how many witnesses cosigned it; 0 if it is not valid.
+    """
 
     case: str
     proof: str
     outcome: str
     kind: str | None
+    cosignatures: int
 
 
 class Cases(TypedDict):
@@ -117,6 +121,7 @@ def make_cases() -> Cases:
 
     witnessed = log.note(13, W1, W2)
     both = Note(witnessed.text, (witnessed.signatures[0], NEW_KEY.sign(witnessed.text), *witnessed.signatures[1:]))
+    again = Note(witnessed.text, (*log.note(13, W1).signatures, W1.sign(witnessed.text, NOW + 1)))
     unsigned = Note(str(log.checkpoint(11)), log.note(10, W1, W2).signatures)
     made: list[tuple[str, bytes, str, str | None]] = [
         ("found", prove(log, 11), "valid", "found"),
@@ -124,6 +129,7 @@ def make_cases() -> Cases:
         ("larger", prove(log, 13), "valid", "found"),
         ("fork", prove(fork, 11), "valid", "found"),
         ("one witness", prove(log, 11, note=log.note(11, W1)), "valid", "found"),
+        ("one witness twice", prove(log, 13, note=again), "valid", "found"),
         ("signed by both keys", prove(log, 13, note=both), "valid", "found"),
         ("signed by the new key", prove(log, 13, note=Note(both.text, both.signatures[1:])), "signature", None),
         ("erased", prove(log, 11, write_extra(data, ())), "valid", "found"),
@@ -143,7 +149,13 @@ def make_cases() -> Cases:
         investigation=INVESTIGATION,
         findings=FINDINGS,
         cases=[
-            Case(case=case, proof=b64encode(proof).decode(), outcome=outcome, kind=kind)
+            Case(
+                case=case,
+                proof=b64encode(proof).decode(),
+                outcome=outcome,
+                kind=kind,
+                cosignatures=0 if kind is None else 1 if case.startswith("one witness") else 2,
+            )
             for case, proof, outcome, kind in made
         ],
     )

@@ -73,7 +73,8 @@ export async function proveDecision(data: Bytes, policy: Policy): Promise<Decisi
     }
     documents.set(j, document);
   }
-  const cosignatures = valid.signatures.filter(({ time }) => time !== null).length;
+  // Each witness counts once, however often it stands there.
+  const cosignatures = new Set(valid.signatures.filter(({ time }) => time !== null).map(({ key }) => key)).size;
   const { index, note } = proof;
   return { index, checkpoint: valid.checkpoint, note, cosignatures, kind: leaf.k, documents };
 }

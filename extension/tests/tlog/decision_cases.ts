@@ -9,7 +9,13 @@ interface Cases {
   readonly policy_of_both: string;
   readonly investigation: string;
   readonly findings: readonly Claim[];
-  readonly cases: readonly { case: string; proof: string; outcome: string; kind: string | null }[];
+  readonly cases: readonly {
+    case: string;
+    proof: string;
+    outcome: string;
+    kind: string | null;
+    cosignatures: number;
+  }[];
 }
 
 export const CASES = JSON.parse(

@@ -96,7 +96,7 @@ async def visit(url: str, policy: Policy, file: Path, now: datetime, exported: P
         _, alarms = inspect(Seen(), Visit(checkpoint, served, now, signed_at), STALE_AFTER)
         alarms += tuple(compare(shown, served))
     _save(file, checkpoint.origin, known)
-    return Report(checkpoint.size, len(leaves), len(times), alarms)
+    return Report(checkpoint.size, len(leaves), valid.cosignatures, alarms)
 
 
 async def _read_leaves(http: httpx.AsyncClient, old: int, new: int) -> list[bytes]:

@@ -12,6 +12,7 @@ from tests.support.decision_cases import FILE, POLICY, Case, Cases, make_cases
 from tests.unit.tlog.test_cases import OUTCOMES
 from tlog.decision import prove_decision
 from tlog.errors import TlogError
+from tlog.policy import Policy
 
 CASES: Final = cast(Cases, json.loads(FILE.read_text()))
 
@@ -27,7 +28,13 @@ def test_proofs_have_their_outcome(case: Case) -> None:
     """The extension underlines only what a proof of the log confirms, where there is a log."""
     try:
         decision = prove_decision(b64decode(case["proof"]), POLICY)
-        outcome, kind = "valid", str(decision.leaf.k)
+        outcome, kind, cosignatures = "valid", str(decision.leaf.k), decision.cosignatures
     except TlogError as error:
-        outcome, kind = OUTCOMES[type(error)], None
-    assert (outcome, kind) == (case["outcome"], case["kind"])
+        outcome, kind, cosignatures = OUTCOMES[type(error)], None, 0
+    assert (outcome, kind, cosignatures) == (case["outcome"], case["kind"], case["cosignatures"])
+
+
+def test_the_second_key_of_a_log_is_no_witness() -> None:
+    (case,) = (each for each in CASES["cases"] if each["case"] == "signed by both keys")
+    policy = Policy.parse(b64decode(CASES["policy_of_both"]))
+    assert prove_decision(b64decode(case["proof"]), policy).cosignatures == 2
