@@ -166,7 +166,7 @@ def monitor(url: str, policy: Path, state: Path, exported: Path | None) -> None:
     """
     try:
         report = run(visit(url, Policy.parse(policy.read_bytes()), state, SystemClock().now(), exported))
-    except (NotAnExport, NotVisited, OSError) as error:
+    except (NotAnExport, NotVisited, OSError, click.ClickException) as error:
         click.echo(f"could not look: {error}", err=True)
         raise click.exceptions.Exit(2) from error
     except TlogError as error:

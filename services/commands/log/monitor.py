@@ -74,7 +74,11 @@ async def visit(url: str, policy: Policy, file: Path, now: datetime, exported: P
     """
     shown = None if exported is None else read_export(exported)
     seen, origin = _load(file)
-    async with httpx.AsyncClient(base_url=f"{url.rstrip('/')}/", timeout=30, trust_env=False) as http:
+    try:
+        client = httpx.AsyncClient(base_url=f"{url.rstrip('/')}/", timeout=30, trust_env=False)
+    except httpx.InvalidURL as error:
+        raise NotVisited(f"{url}: {error}") from error
+    async with client as http:
         note = await _get(http, "checkpoint", 1_000_000)
         try:
             valid = policy.verify(Note.parse(note))
@@ -119,7 +123,7 @@ async def _get(http: httpx.AsyncClient, path: str, limit: int) -> bytes:
             if response.status_code != 200:
                 raise NotVisited(f"{path}: the server answered {response.status_code}")
             return await read_body(response.aiter_raw(), response.headers.get("content-encoding", ""), limit)
-    except (httpx.HTTPError, httpx.InvalidURL, WebError) as error:
+    except (httpx.HTTPError, WebError) as error:
         raise NotVisited(f"{path}: {type(error).__name__}: {error}") from error
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -14,6 +16,7 @@ from click.testing import CliRunner
 from services.__main__ import COMMANDS, main
 from services.commands.shared import handle_errors, run
 from services.commands.timeouts import DEFAULT_S, ENDLESS, UNLIMITED, add_timeout
+from tests.support.notaries import POLICY
 
 
 def leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -51,6 +54,17 @@ def test_what_takes_too_long_ends_with_one_line() -> None:
     assert ended.exit_code == 1
     assert ended.output.startswith("Error: not done within 0.2 s")
     assert time.monotonic() - began < DEFAULT_S / 2, "the process collects the garbage of all tests before it waits"
+
+
+@pytest.mark.requirement("TR-15")
+def test_a_monitor_that_could_not_look_raises_no_alarm(tmp_path: Path) -> None:
+    """TR-15: A monitor raises an alarm on each way to tamper with the log, and on no honest log."""
+    (tmp_path / "policy").write_bytes(bytes(POLICY))
+    options = ("--policy", str(tmp_path / "policy"), "--state", str(tmp_path / "seen"), "--timeout", "0.2")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        for url in (f"http://127.0.0.1:{silent.getsockname()[1]}/", "http://[::1/"):
+            ended = CliRunner().invoke(main, ["log", "monitor", url, *options])
+            assert (ended.exit_code, ended.output[:14]) == (2, "could not look"), ended.output
 
 
 def test_a_time_limit_of_the_work_itself_is_not_mistaken_for_it() -> None:
