@@ -16,8 +16,10 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from contracts.v1.parts import Author
 from kit.database import Database
 from kit.settings import SettingsError
+from platforms.base import HIDDEN_BY_AUTHOR
 from services.commands.export.folder import Manifest, open_folder
 from services.commands.export.formats import Format
 from services.commands.export.run import export
@@ -256,6 +258,29 @@ def test_the_columns_are_documented_as_they_are() -> None:
         *("review_samples", "sampled_claims", "reviews", "leaves", "openings"),
         *("control_lists", "controls", "breakers", "variants", "authors"),
     ]
+
+
+@pytest.mark.requirement("FS-52")
+async def test_an_author_who_asks_not_to_be_shown_is_left_out(database_url: str, tmp_path: Path) -> None:
+    """FS-52: An author's wish not to be shown without an account means not public."""
+    did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz"
+    page, other = Page(f"{did}/a", platform="BLUESKY"), Page("en:1")
+    page.author = Author(platform_user_id=did, display_name="Annabel Quill")
+    tape, run = Tape(), exporter(database_url)
+    tape.add(*(event for each in (page, other) for event in (each.registered(), *each.investigated())))
+    await tell(database_url, tape)
+    shown = counted(await run(tmp_path / "export"))
+    assert (shown["posts"], shown["authors"], shown["investigations"]) == (2, 2, 2)
+    tape.add(page.unavailable("later", HIDDEN_BY_AUTHOR))
+    await tell(database_url, tape)
+    await run(tmp_path / "export")
+    left = contents(tmp_path / "export")
+    assert [len(left[name]) for name in ("posts", "authors", "versions", "investigations")] == [1] * 4
+    assert not any(word in str(left) for word in (did, "Annabel", str(page.investigation_id)))
+    tape.add(page.registered("again"))
+    await tell(database_url, tape)
+    await run(tmp_path / "export")
+    assert len(contents(tmp_path / "export")["posts"]) == 2
 
 
 @pytest.mark.requirement("FH-164")

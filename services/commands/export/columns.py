@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Kind = Literal["id", "text", "number", "time"]
+
+LISTED: Final = (
+    "(SELECT s.* FROM search_document s JOIN post p ON p.id = s.post_id "
+    "WHERE NOT EXISTS (SELECT FROM author w WHERE w.id = p.author_id AND w.hidden_at IS NOT NULL)) d"
+)
+"""Investigations that lists show: those of authors who ask not to be shown are left out, as on pages."""
 
 
 @dataclass(frozen=True, slots=True)

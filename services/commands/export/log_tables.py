@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from services.commands.export.columns import Column, ExportedTable
+from services.commands.export.columns import LISTED, Column, ExportedTable
 
 _LEAF: Final = "convert_from(l.data, 'UTF8')::json"
 _ABOUT: Final = (
@@ -14,7 +14,7 @@ _ABOUT: Final = (
 _PUBLIC: Final = "'log', 'variant', 'breaker', 'control_committed', 'control_opened'"
 """Leaves about the instance."""
 _LISTED: Final = (
-    f"({_LEAF} ->> 'k' IN ({_PUBLIC}) OR EXISTS (SELECT FROM search_document d WHERE d.investigation_id = ({_ABOUT})))"
+    f"({_LEAF} ->> 'k' IN ({_PUBLIC}) OR EXISTS (SELECT FROM {LISTED} WHERE d.investigation_id = ({_ABOUT})))"
 )
 
 LOG_TABLES: Final = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from platforms import PLATFORMS
-from services.commands.export.columns import Column, ExportedTable
+from services.commands.export.columns import LISTED, Column, ExportedTable
 from services.commands.export.log_tables import LOG_TABLES
 
 _STANDS: Final = "NOT EXISTS (SELECT FROM finding_state f WHERE f.claim_id = c.id AND f.state <> 'RELEASED')"
@@ -20,7 +20,7 @@ TABLES: Final = (
         "posts",
         "Posts of which at least one version was investigated to the end",
         ("id",),
-        "FROM post p WHERE EXISTS (SELECT FROM search_document d WHERE d.post_id = p.id)",
+        f"FROM post p WHERE EXISTS (SELECT FROM {LISTED} WHERE d.post_id = p.id)",
         (
             Column("id", "id", "derives from platform and external id", "p.id"),
             Column("platform", "text", f"{_SITES}; more may come", "p.platform"),
@@ -44,7 +44,7 @@ TABLES: Final = (
         ("id",),
         "FROM post_version v JOIN content_blob b USING (content_hash) "
         "LEFT JOIN version_heading h ON h.post_version_id = v.id "
-        "WHERE EXISTS (SELECT FROM search_document d WHERE d.post_id = v.post_id) "
+        f"WHERE EXISTS (SELECT FROM {LISTED} WHERE d.post_id = v.post_id) "
         "AND (v.server_verified_at IS NOT NULL OR v.corroborated_at IS NOT NULL)",
         (
             Column("id", "id", "derives from post and version hash", "v.id"),
@@ -65,7 +65,7 @@ TABLES: Final = (
         "investigations",
         "Finished investigations of texts that the site or enough readers vouch for, also those that found nothing",
         ("id",),
-        "FROM search_document d JOIN investigation i ON i.id = d.investigation_id "
+        f"FROM {LISTED} JOIN investigation i ON i.id = d.investigation_id "
         "JOIN investigation_input n ON n.investigation_id = i.id JOIN prompt q ON q.hash = i.prompt_hash",
         (
             Column("id", "id", "derives from version, analysis and origin", "i.id"),
@@ -96,7 +96,7 @@ TABLES: Final = (
         "claims",
         "Published findings that stand",
         ("id",),
-        f"FROM claim c JOIN search_document d USING (investigation_id) WHERE {_STANDS}",
+        f"FROM claim c JOIN {LISTED} USING (investigation_id) WHERE {_STANDS}",
         (
             Column("id", "id", "derives from investigation, text and context", "c.id"),
             Column("investigation_id", "id", "of `investigations`", "c.investigation_id"),
@@ -111,7 +111,7 @@ TABLES: Final = (
         "sources",
         "Public pages that contradict a finding's sentence",
         ("claim_id", "ordinal"),
-        "FROM source s JOIN claim c ON c.id = s.claim_id JOIN search_document d USING (investigation_id) "  # noqa: S608 (our words)
+        f"FROM source s JOIN claim c ON c.id = s.claim_id JOIN {LISTED} USING (investigation_id) "  # noqa: S608 (our words)
         "LEFT JOIN LATERAL ("
         "SELECT * FROM source_check k WHERE k.claim_id = s.claim_id AND k.url = s.url ORDER BY k.round DESC LIMIT 1"
         f") k ON true WHERE {_STANDS}",
@@ -140,7 +140,7 @@ TABLES: Final = (
         "withdrawn_claims",
         "Findings that were published and are suspended or retracted now; nothing else about them is exported",
         ("claim_id",),
-        "FROM finding_state f JOIN search_document d USING (investigation_id) WHERE f.state <> 'RELEASED'",
+        f"FROM finding_state f JOIN {LISTED} USING (investigation_id) WHERE f.state <> 'RELEASED'",
         (
             Column("claim_id", "id", "as it was in `claims`", "f.claim_id"),
             Column("investigation_id", "id", "of `investigations`", "f.investigation_id"),
@@ -195,8 +195,8 @@ TABLES: Final = (
         "authors",
         "Who wrote these posts, where the site says so; one identity on one platform, never merged across platforms",
         ("id",),
-        "FROM author a WHERE a.id IN (SELECT d.author_id FROM search_document d UNION SELECT p.author_id FROM post p "
-        "WHERE p.confirmed AND EXISTS (SELECT FROM search_document d WHERE d.post_id = p.id))",
+        f"FROM author a WHERE a.id IN (SELECT d.author_id FROM {LISTED} UNION SELECT p.author_id FROM post p "  # noqa: S608 (our words)
+        f"WHERE p.confirmed AND EXISTS (SELECT FROM {LISTED} WHERE d.post_id = p.id))",
         (
             Column("id", "id", "derives from platform and the platform's id", "a.id"),
             Column("platform", "text", "", "a.platform"),
