@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from contracts.access import ACCESS
-from contracts.topology import CONSUMERS
+from contracts.topology import CONSUMERS, stream_of
 from services.commands.process import SERVICES
 from tests.architecture.sources import ROOT
 from tests.deploy.test_files import CHART, variables
@@ -222,9 +222,10 @@ def test_processes_follow_the_lag_of_their_consumers_if_that_is_wanted(documents
     scaled = rendered(**SCALED)
     objects = named("ScaledObject", scaled)
     watched = [trigger["metadata"] for each in objects.values() for trigger in each["spec"]["triggers"]]
-    assert sorted(trigger["consumer"] for trigger in watched) == sorted(each.name for each in CONSUMERS)
+    consumers = {(stream_of(each.event).name, each.name) for each in CONSUMERS}
+    assert sorted((trigger["stream"], trigger["consumer"]) for trigger in watched) == sorted(consumers)
     for trigger in watched:
-        assert (trigger["account"], trigger["stream"]) == ("ERRATA", "ERRATA")
+        assert trigger["account"] == "ERRATA"
         assert trigger["natsServerMonitoringEndpoint"] == "nats:8222"
         assert int(trigger["lagThreshold"]) > 0
     for name, each in objects.items():
