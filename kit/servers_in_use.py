@@ -98,20 +98,21 @@ def find_servers(
 
     With an external server, only the others that this process needs are embedded.
 
-    Raises: SettingsError: an address without its credentials, or `start` is False and nothing runs over `data_dir`.
+    Raises: SettingsError: an address that is needed without its credentials, or `start` is False and nothing runs over
+    `data_dir`.
     """
     missing = _missing(infrastructure, needs)
     if not missing:
-        yield _complete(infrastructure, Endpoints(), None, None)
+        yield _complete(infrastructure, needs, Endpoints(), None, None)
         return
     found = running_endpoints(data_dir)
     if found is not None:
-        yield _complete(infrastructure, found, data_dir, None)
+        yield _complete(infrastructure, needs, found, data_dir, None)
         return
     if not start:
         raise SettingsError(f"no servers run over {data_dir} and none are given; start them with `openerrata up`")
     with EmbeddedStack(data_dir, durable=durable, services=missing) as stack:
-        yield _complete(infrastructure, stack.endpoints, data_dir, stack)
+        yield _complete(infrastructure, needs, stack.endpoints, data_dir, stack)
 
 
 def _missing(infrastructure: Infrastructure, needs: Collection[ServiceName]) -> tuple[ServiceName, ...]:
@@ -130,13 +131,17 @@ def _role_urls(infrastructure: Infrastructure) -> dict[Role, str]:
 
 
 def _complete(
-    infrastructure: Infrastructure, found: Endpoints, data_dir: Path | None, stack: EmbeddedStack | None
+    infrastructure: Infrastructure,
+    needs: Collection[ServiceName],
+    found: Endpoints,
+    data_dir: Path | None,
+    stack: EmbeddedStack | None,
 ) -> Servers:
     blobs: BlobSettings | None = None
     if infrastructure.s3_endpoint is None:
         if found.s3_endpoint:
             blobs = _blobs(found.s3_endpoint, found.s3_access_key, found.s3_secret_key, found.s3_bucket)
-    else:
+    elif "s3" in needs:
         if infrastructure.s3_access_key is None or infrastructure.s3_secret_key is None:
             raise SettingsError("OPENERRATA_S3_ENDPOINT needs OPENERRATA_S3_ACCESS_KEY and OPENERRATA_S3_SECRET_KEY")
         blobs = _blobs(

@@ -100,6 +100,21 @@ def test_every_service_runs_by_itself_after_the_database_was_migrated(documents:
 
 
 @pytest.mark.requirement("3.13-03")
+def test_what_runs_before_runs_with_what_it_is_given(nats_url: str, database_url: str) -> None:
+    settings = GIVEN["settings"] | {"OPENERRATA_NATS_URL": nats_url, "OPENERRATA_NATS_REPLICAS": "1"}
+    secrets = {"OPENERRATA_DATABASE_URL": database_url, "OPENERRATA_NATS_PASSWORD": "given-by-the-address"}
+    jobs = named("Job", rendered(settings=settings))
+    for name in JOBS:
+        (container,) = jobs[f"test-{name}"]["spec"]["template"]["spec"]["containers"]
+        ran = subprocess.run(
+            [sys.executable, "-m", "services", *container["command"][1:]],
+            env={each["name"]: each.get("value") or secrets[each["name"]] for each in container["env"]},
+            capture_output=True,
+            text=True,
+        )
+        assert ran.returncode == 0, ran.stderr
+
+
 def test_it_brings_no_server_of_its_own(documents: list[dict[str, Any]]) -> None:
     """3.13-03: No bundled database."""
     assert {each["kind"] for each in documents}.isdisjoint({"StatefulSet", "PersistentVolumeClaim"})

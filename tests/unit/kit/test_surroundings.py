@@ -91,6 +91,9 @@ def test_a_blob_store_needs_its_credentials(tmp_path: Path, missing: str) -> Non
     """2.9-13: Blob storage mandatory."""
     with pytest.raises(SettingsError, match="OPENERRATA_S3_ACCESS_KEY"):
         found(tmp_path, **{missing: None})
+    settings = Infrastructure.model_validate(GIVEN | {missing: None})
+    with find_servers(settings, tmp_path, start=False, needs=["nats"]) as result:  # who does not use it needs none
+        assert result.nats_url == GIVEN["nats_url"]
 
 
 def test_the_first_master_key_seals_and_all_open(tmp_path: Path) -> None:
