@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -86,11 +86,12 @@ def compute_rates(before: Flow, after: Flow) -> Mapping[str, float]:
     return {name: max(0, count - was.get(name, count)) / seconds if seconds > 0 else 0.0 for name, count in now.items()}
 
 
-async def measure_flow(bus: Bus) -> Flow:
-    """Ask the broker about every stream and consumer at once."""
+async def measure_flow(bus: Bus, readable: Collection[Stream] = STREAMS) -> Flow:
+    """Ask the broker about every stream and every consumer of a readable one at once: ages are read from messages."""
     dead = await dead_letters.count_by_consumer(bus)
     streams = await asyncio.gather(*(_measure_stream(bus, stream) for stream in STREAMS))
-    consumers = await asyncio.gather(*(_measure_consumer(bus, each, dead[each.name]) for each in CONSUMERS))
+    measured = (each for each in CONSUMERS if stream_of(each.event) in readable)
+    consumers = await asyncio.gather(*(_measure_consumer(bus, each, dead[each.name]) for each in measured))
     return Flow(bus.clock.now(), tuple(streams), tuple(consumers), await _measure_conclude(bus))
 
 

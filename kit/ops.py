@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from contracts.topology import Stream
 from kit.flow import Flow, measure_flow
 from kit.host import Host
 from kit.publisher import BusError
@@ -41,11 +43,15 @@ def operations(host: Host) -> Starlette:
 
 
 class LagGauges:
-    """Updates the gauges of checks, streams, consumers and, with embedded servers in `data_dir`, of its disk."""
+    """Updates the gauges of checks, streams, consumers and, with embedded servers in `data_dir`, of its disk.
 
-    def __init__(self, host: Host, data_dir: Path | None = None) -> None:
+    `readable` are the streams that the user of this process may read; consumers of others are left to other processes.
+    """
+
+    def __init__(self, host: Host, readable: Collection[Stream], data_dir: Path | None = None) -> None:
         self._host = host
         self._bus = host.bus
+        self._readable = readable
         self._data_dir = data_dir
         self._telemetry = host.telemetry
 
@@ -58,7 +64,7 @@ class LagGauges:
             if self._data_dir is not None:
                 self._telemetry.free.set(shutil.disk_usage(self._data_dir).free)
             with suppress(nats.errors.Error, nats.js.errors.Error, BusError, TimeoutError):
-                self._set(await measure_flow(self._bus))
+                self._set(await measure_flow(self._bus, self._readable))
                 for task, at in (await read_last_success(self._bus)).items():
                     self._telemetry.succeeded.labels(task).set(at)
             await asyncio.sleep(LAG_EVERY_S)

@@ -155,7 +155,8 @@ async def assemble(plan: Plan, found: Servers, *, model: Model | None = None) ->
         stack.push_async_callback(host.close)
         await host.blobs.require()
         await _register_checks(host, plan.roles)
-        host.keep_running("lag", LagGauges(host, found.stack.data_dir if found.stack else None).run)
+        readable = {stream for name in plan.services for stream in ACCESS[name].log}
+        host.keep_running("lag", LagGauges(host, readable, found.stack.data_dir if found.stack else None).run)
         checks: dict[ServiceName, Callable[[], Awaitable[str | None]]] = {
             "nats": bus.writes.refusal,
             "s3": host.blobs.problem,

@@ -19,7 +19,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from contracts.access import ACCESS
-from contracts.topology import ANALYST_SUBJECTS, ERRATA, STORED
+from contracts.broker_rights import inbox
+from contracts.topology import ANALYST_SUBJECTS, AUDITOR_JOB_REQUESTED, CONSUMERS, ERRATA, STORED, stream_of
 from contracts.v1 import decode
 from kit import topology
 from kit.bus import Bus, connect
@@ -27,6 +28,7 @@ from kit.embedded import EmbeddedStack
 from kit.embedded.nats import MAX_PAYLOAD_BYTES
 from kit.embedded.nats_accounts import ANALYST_CONNECTIONS, ANALYST_SUBSCRIPTIONS
 from kit.embedded.programs import find_script
+from kit.flow import measure_flow
 from kit.publisher import PublishConflict
 from tests.support.findings import REFUSED, SHOWN, facts
 from tests.support.servers import nats_server
@@ -237,3 +239,14 @@ def test_the_file_for_servers_of_one_s_own_is_accepted_and_says_the_same() -> No
     assert f"max_connections:{ANALYST_CONNECTIONS},max_subscriptions:{ANALYST_SUBSCRIPTIONS}" in words
     assert "sync_interval:always" in words
     assert f"max_payload:{MAX_PAYLOAD_BYTES}" in words
+
+
+@pytest.mark.parametrize("service", ACCESS)
+async def test_every_service_measures_the_lag_it_may_see(tmp_path: Path, service: str) -> None:
+    async with broker(tmp_path) as (server, bus):
+        await bus.jetstream.publish(AUDITOR_JOB_REQUESTED.filter.replace("*", "waits"), b"")
+        async with connect(server.endpoints.nats_service_urls[service], name=service, inbox=inbox(service)) as own:
+            flow = await measure_flow(own, ACCESS[service].log)
+    ages = {each.name: each.oldest_s for each in flow.consumers}
+    assert ages.keys() == {each.name for each in CONSUMERS if stream_of(each.event) in ACCESS[service].log}
+    assert ages.get(AUDITOR_JOB_REQUESTED.name, 0) is not None
