@@ -16,7 +16,10 @@ MAX_FIELD_CHARACTERS: Final = 2_048
 _HTML_START = re.compile(
     rb"\s*+(?><!--.{0,1000}?-->\s*+)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
-_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*+=\s*+[\"']?+\s*+([\w.:-]{1,40})", re.IGNORECASE)
+# A page whose element is legible byte by byte is not in UTF-16 or UTF-32, whatever the element says.
+_CHARSET = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*+=\s*+[\"']?+\s*+(?!u(?:tf)?[-_]?(?:16|32))([\w.:-]{1,40})", re.IGNORECASE
+)
 _CHARSET_PARAMETER = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([\w.:-]{1,40})", re.IGNORECASE)
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),

@@ -72,6 +72,7 @@ def test_what_a_page_says_of_itself_stands_beside_all_of_its_text(linked: str, p
         ("\u0e44\u0e17\u0e22".encode("cp874"), "text/plain; charset=windows-874", "\u0e44\u0e17\u0e22"),
         ("\u05e9\u05dd".encode("iso8859-8"), "text/plain; charset=iso-8859-8-i", "\u05e9\u05dd"),
         (b"<meta charset='windows-1251'><p>\xcf\xf0\xe8", "text/html", "\u041f\u0440\u0438"),
+        (b"<meta charset='utf-16'><p>words", "text/html", "words"),
         (b"a\0b \t c\r\n\r\n d", "text/plain", "ab c\nd"),
         (b"<rss><title>News</title></rss>", "application/rss+xml", "<rss><title>News</title></rss>"),
         (b"", "text/html", ""),
