@@ -222,6 +222,10 @@ def test_readers_reach_the_gateway_alone(documents: list[dict[str, Any]]) -> Non
     (ingress,) = named("Ingress", documents).values()
     (rule,) = ingress["spec"]["rules"]
     assert rule["host"] == "openerrata.example"
+    for name in SERVICES:  # receipts, sources of its own and requests to sites depend on the address, too
+        (container,) = pods(documents)[name]["containers"]
+        given = {each["name"]: each.get("value") for each in container["env"]}
+        assert given["OPENERRATA_GATEWAY_PUBLIC_URL"] == f"https://{rule['host']}", name
     assert rule["http"]["paths"][0]["backend"]["service"]["name"] == service["metadata"]["name"]
     assert named("Ingress", rendered(ingress={})) == {}
 

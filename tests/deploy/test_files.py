@@ -129,11 +129,10 @@ def test_compose_gives_each_service_its_own_secrets_alone() -> None:
     }
     for name in SERVICES:
         access = ACCESS[name]
-        wanted = {*s3, f"NATS_{name.upper()}_PASSWORD"}
+        wanted = {*s3, f"NATS_{name.upper()}_PASSWORD", "OPENERRATA_GATEWAY_PUBLIC_URL"}
         wanted |= {f"ERRATA_{access.database.upper()}_PASSWORD"} if access.database else set()
         wanted |= {"OPENERRATA_ENCRYPTION_KEYS"} if access.reader_keys else set()
         wanted |= {"OPENAI_API_KEY"} if access.provider_keys else set()
-        wanted |= {"OPENERRATA_GATEWAY_PUBLIC_URL"} if name == "gateway" else set()
         wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY"} if name == "auditor" else set()
         wanted |= {"OPENERRATA_NOTARY_KEY", "OPENERRATA_NOTARY_WITNESSES"} if name == "notary" else set()
         wanted |= {"OPENERRATA_LABELER_DID"} if name in ("curator", "gateway") else set()
