@@ -107,6 +107,16 @@ async def test_a_letter_goes_back_to_its_consumer_and_to_nobody_else(bus: Bus) -
     assert (await bus.jetstream.stream_info(ERRATA.name)).state.messages == 2, "both told the same fact"
 
 
+async def test_each_consumer_that_refuses_a_fact_has_a_letter_of_its_own(bus: Bus) -> None:
+    async with working(bus, Moody(Reject("not today")), Moody(Reject("not here"))):
+        await publish(bus)
+
+        async def both() -> bool:
+            return {kept.dead_letter.consumer for kept in await lying(bus)} == {WORK.name, OTHER.name}
+
+        await until(both, "both letters lie")
+
+
 async def newer(bus: Bus, than: dead_letters.StoredDeadLetter) -> list[dead_letters.StoredDeadLetter]:
     return [kept for kept in await lying(bus) if kept.number > than.number]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -21,11 +22,13 @@ from kit.errors import Reject
 from kit.publisher import BusError, PublishConflict
 from tests.support.delivering import (
     WITHIN_S,
+    WORK,
     Calls,
     failed,
     last_sequence,
     observed,
     rejected,
+    seen,
     settled,
     stored,
     until,
@@ -93,3 +96,13 @@ async def test_a_request_refused_for_good_is_told_why(bus: Bus, server: Embedded
 async def test_a_request_nobody_answers_ends(bus: Bus) -> None:
     with pytest.raises(RequestTimeout):
         await bus.request(observed(), correlation=uuid4(), timeout_s=0.2)
+
+
+async def test_an_answer_is_awaited_beyond_a_lost_connection(bus: Bus, server: EmbeddedStack) -> None:
+    event = observed()
+    asking = asyncio.create_task(bus.request(event, correlation=uuid4(), timeout_s=WITHIN_S))
+    await until(lambda: stored(bus, ObservationReceived))
+    await bus.client.force_reconnect()
+    await until(lambda: bus.client.is_connected)
+    async with worker(server.endpoints.nats_url, Calls().handle, replace(WORK, answers=True)):
+        assert (await asking).envelope.event == seen(event)

@@ -175,6 +175,31 @@ async def test_what_is_given_up_is_told_to_whoever_waits_for_it(bus: Bus, server
     assert told.envelope.event.detail == "no such place"
 
 
+async def test_a_message_is_given_up_only_once_its_end_is_stored(
+    bus: Bus, server: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a request would wait for ever: a full stream refuses the fact that ends it, and the message is kept."""
+    monkeypatch.setattr("kit.failure_policy.BUG_RETRY_MAX_S", 0.1)
+    monkeypatch.setattr("kit.publisher.PUBLISH_TIMEOUT_S", 0.1)
+
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
+        raise Reject("no such place")
+
+    async def give_up(event: ObservationReceived, reason: str) -> AsyncIterator[Event]:
+        yield seen(event, reason)
+
+    calls = Calls(behave)
+    await bus.publish(observed(), correlation=uuid4())
+    full = topology.stream_config(ERRATA, 1)
+    await bus.jetstream.update_stream(replace(full, max_msgs=await last_sequence(bus)))
+    async with worker(server.endpoints.nats_url, calls.handle, on_exhausted=give_up):
+        await until(lambda: len(calls.made) > 1)
+        assert await letter(bus) is None
+        await bus.jetstream.update_stream(replace(full, max_msgs=-1))
+        await until(lambda: letter(bus))
+    assert await stored(bus, CanonicalUnavailable) == 1
+
+
 @pytest.mark.parametrize("body", [b"", b"not json", b"{}", b'{"id": 1}'])
 async def test_the_undecodable_is_buried_and_the_next_one_handled(bus: Bus, server: EmbeddedStack, body: bytes) -> None:
     calls = Calls()
