@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from analyses.gates import GATES, REASONS, RULES
 from analyses.language_groups import find_group
 from analyses.opinion import PROMPT, STEP, Weighed, write_parts
-from contracts.v1 import ClaimApproved, ClaimRejected, ClaimValidationRetryScheduled
+from contracts.v1 import ClaimApproved, ClaimRejected, ClaimValidationFailed, ClaimValidationRetryScheduled
 from contracts.v1.gates import GatePolicy, OpinionPolicy, Threshold
 from contracts.v1.parts import ModelName, Usage
 from kit.model_settings import ModelSettings
@@ -146,6 +146,23 @@ async def test_a_worker_that_takes_over_has_the_answer_that_was_stored() -> None
     steps = [step for step in validator.texts.looked_for if step.endswith("-opinion")]
     assert len(steps) == 1, "looked for when the delivery came again"
     assert steps[0] in stored
+
+
+async def test_a_review_that_fails_for_good_counts_what_the_opinion_cost() -> None:
+    broken = ModelError("NON_RETRYABLE", "no", name="Http400", status_code=400, usage=Usage(cost_micro_usd=100))
+    validator, _ = judge(0.95, verdicts=(broken,))
+    (fact,) = (await validator.judge(claim(0, 1))).facts
+    assert isinstance(fact, ClaimValidationFailed)
+    assert fact.usage.cost_micro_usd == 130
+
+
+async def test_a_reader_s_key_is_not_at_fault_where_the_instance_pays_for_the_opinion() -> None:
+    unpaid = ModelError("NON_RETRYABLE", "no credit", name="Http402", status_code=402)
+    log = InMemory(MemoryLog(requested(key_source="USER"), started(key_source="USER")))
+    validator = Judge(log, verdict(approved=True), sources=Pages(), policy=POLICY, opinion=Opinionated(unpaid))
+    (fact,) = (await validator.judge(claim(0, 1))).facts
+    assert isinstance(fact, ClaimValidationFailed)
+    assert (fact.fault, fact.status_code) == ("RUN", 402)
 
 
 def settings(**given: object) -> OpinionSettings:
