@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from contracts import topology as declared
-from contracts.topology import MEMOS
+from contracts.topology import MEMOS, USER_KEYS
 from kit import topology
 from kit.bus import connect
 from kit.kv import Bucket
 from kit.publisher import BusError
+from kit.vault import KeyUnusable, MasterKey, UserKeys
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -41,3 +44,19 @@ async def test_a_bucket_that_went_away_is_no_missing_value(nats_url: str) -> Non
         await bus.jetstream.delete_key_value(gone.name)
         with pytest.raises(BusError, match="stream not found"):
             await bucket.get("some-entry")
+
+
+async def test_a_sealed_key_opens_for_its_own_run_and_attachment_alone(nats_url: str) -> None:
+    run, own, other = (UUID(int=number) for number in (1, 2, 3))
+    async with connect(nats_url, name="buckets") as bus:
+        await topology.apply(bus)
+        keys, bucket = UserKeys(bus, (MasterKey.generate(),)), await Bucket.open(bus, USER_KEYS)
+        assert await keys.attach(run, own, "sk-reader")
+        assert await keys.open(run, own) == "sk-reader"
+        for moved_run, moved in ((run, other), (other, own)):
+            await bucket.put(f"{moved_run}.{moved}", await bucket.get(f"{run}.{own}") or b"")
+            with pytest.raises(KeyUnusable):
+                await keys.open(moved_run, moved)
+        await keys.discard(run, own)
+        with pytest.raises(KeyUnusable):
+            await keys.open(run, own)

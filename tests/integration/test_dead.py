@@ -151,6 +151,7 @@ async def test_a_bad_deploy_pauses_its_consumer_for_everybody_until_it_is_resume
             return any(each.paused for each in (await measure_flow(bus)).consumers if each.name == WORK.name)
 
         await until(paused, "the consumer pauses")
+        assert (await bus.jetstream.consumer_info(REDELIVERY.name, WORK.name)).paused, "for redelivered facts too"
         died = len(await lying(bus))
         assert 3 <= died <= 5, "at most what was under way comes on top"
         waiting = {each.name: each.waiting for each in (await measure_flow(bus)).consumers}

@@ -12,7 +12,7 @@ from contracts.topology import LEADERS
 from kit import topology
 from kit.bus import connect
 from kit.kv import Bucket
-from kit.leader import RENEW_EVERY_S, Leadership
+from kit.leader import RENEW_EVERY_S, VALID_S, Leadership
 from tests.support.system import until
 
 pytest_plugins = ["tests.support.servers"]
@@ -55,10 +55,25 @@ async def test_after_a_farewell_the_other_leads_at_once(two: tuple[Leadership, L
     assert await first.renew()
     assert not await second.renew()
     await first.release()
+    assert not await first.renew(), "who resigned does not take it up again"
     assert await second.renew()
-    assert not await first.renew()
     await first.release()
     assert await second.renew(), "a farewell takes nothing from anybody else"
+
+
+async def test_a_lease_counts_from_when_it_was_asked_for(
+    two: tuple[Leadership, Leadership], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s, create = [0.0], Bucket.create
+
+    async def create_slowly(bucket: Bucket, key: str, value: bytes) -> bool:
+        now_s[0] += VALID_S
+        return await create(bucket, key, value)
+
+    monkeypatch.setattr("kit.leader.monotonic", lambda: now_s[0])
+    monkeypatch.setattr(Bucket, "create", create_slowly)
+    assert await two[0].renew()
+    assert not two[0].is_leader, "the broker drops it soon"
 
 
 async def test_whoever_was_overtaken_cannot_renew(two: tuple[Leadership, Leadership]) -> None:

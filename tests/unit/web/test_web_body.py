@@ -46,6 +46,10 @@ async def test_one_byte_too_many() -> None:
     assert await kind_of(gzip.compress(b"x" * 101), "gzip", 100) == "too_large"
 
 
+async def test_what_holds_nothing_has_an_end_too() -> None:
+    assert await kind_of(gzip.compress(b"") * 10, "gzip", 100) == "too_large"
+
+
 async def test_a_bomb_is_not_unpacked() -> None:
     bomb = gzip.compress(b"\0" * 50_000_000)
     tracemalloc.start()
