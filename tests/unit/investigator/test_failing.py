@@ -24,6 +24,7 @@ from tests.support.factories import (
     NOW,
     QUOTE,
     VERSION_ID,
+    failed,
     requested,
     snapshot,
 )
@@ -87,6 +88,16 @@ async def test_a_request_that_is_given_up_ends_as_failed_after_what_was_tried() 
     assert isinstance(end, InvestigationFailed)
     assert (end.attempt, end.round, end.failure) == (1, 1, "NON_RETRYABLE")
     assert end.reason == "gave up after 12 attempts"
+
+
+async def test_a_later_round_that_is_given_up_ends_behind_the_end_of_the_one_before() -> None:
+    world = World()
+    world.log.publish(failed())
+    again = requested(round=2, follows=world.log.last(world.request.subject()))
+    world.log.publish(again)
+    (end,) = (await handled(world.investigator.on_exhausted(again, "a bug"), world.log)).facts
+    assert isinstance(end, InvestigationFailed)
+    assert end.round == 2
 
 
 @pytest.mark.requirement("2.12-04")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from uuid import UUID
+
 import pytest
 
 from contracts.v1 import (
@@ -12,6 +15,8 @@ from contracts.v1 import (
     InvestigationStarted,
 )
 from contracts.v1.parts import Usage
+from kit.errors import Outage
+from kit.history import StoredFact
 from kit.models.base import Checkpoint, Limits
 from tests.support.attempts import World, kinds, submit
 from tests.support.factories import (
@@ -74,6 +79,21 @@ async def test_a_run_that_is_over_is_not_paid_for_any_longer(end: InvestigationF
     assert (await world.deliver()).facts == []
 
 
+async def test_a_log_that_cannot_be_read_for_now_stops_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World([advance(1, begins=True), submit(QUOTE)])
+
+    async def fail(investigation_id: UUID) -> Sequence[StoredFact]:
+        raise Outage(1.0, "the log could not be read")
+
+    monkeypatch.setattr(world.log, "history", fail)
+    assert kinds((await world.deliver()).facts) == [
+        "InvestigationStarted",
+        "InvestigationAdvanced",
+        "ClaimProposed",
+        "InvestigationDrafted",
+    ]
+
+
 @pytest.mark.parametrize(("reviews", "goes_on"), [(60, False), (59, True)], ids=["reached", "below"])
 async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: bool) -> None:
     """The model knows only what it cost itself; what passed is on record, and the start says where the limit was."""
@@ -99,6 +119,23 @@ async def test_reviews_count_towards_what_a_run_may_cost(reviews: int, goes_on: 
     assert (end.failure, end.error_name, end.usage) == ("NON_RETRYABLE", "CostLimit", spent)
     assert "cost 0.0001 USD" in end.reason
     assert kinds(told)[:-1] == ["InvestigationStarted", "ClaimProposed", "InvestigationAdvanced"]
+
+
+async def test_what_a_lagging_log_does_not_show_yet_counts_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(
+        [Checkpoint(b"segment 1", True, 1, Usage(total_tokens=1, cost_micro_usd=100)), submit(QUOTE)],
+        limits=Limits(cost_micro_usd=100),
+    )
+    history = world.log.history
+
+    async def lag(investigation_id: UUID) -> Sequence[StoredFact]:
+        return [past for past in await history(investigation_id) if not isinstance(past.event, InvestigationAdvanced)]
+
+    monkeypatch.setattr(world.log, "history", lag)
+    *before, end = (await world.deliver()).facts
+    assert kinds(before) == ["InvestigationStarted", "InvestigationAdvanced"]
+    assert isinstance(end, InvestigationFailed)
+    assert end.error_name == "CostLimit"
 
 
 @pytest.mark.parametrize(("reviews", "asked"), [(60, 1), (59, 2)], ids=["reached", "below"])
