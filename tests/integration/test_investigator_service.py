@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from pydantic import SecretStr
@@ -18,6 +18,7 @@ from contracts.v1 import (
     Event,
     InvestigationCompleted,
     InvestigationDrafted,
+    InvestigationFailed,
     InvestigationStarted,
     VersionRegistered,
 )
@@ -113,9 +114,14 @@ async def investigated(bus: Bus, version: VersionRegistered, until: type[Event])
         investigation_id=wanted, version_id=version.version_id, post_id=version.post_id, requested_by="SELECTOR"
     )
     await bus.publish(request, correlation=uuid4())
+    return await facts_of(bus, wanted, until)
+
+
+async def facts_of(bus: Bus, run: UUID, until: type[Event]) -> Sequence[Event]:
+    """The facts of a run once there is one of that class."""
     async with asyncio.timeout(60):
         while True:
-            facts = [past.envelope.event for past in await read_history(bus, str(wanted))]
+            facts = [past.envelope.event for past in await read_history(bus, str(run))]
             if any(isinstance(fact, until) for fact in facts):
                 return facts
             await asyncio.sleep(0.02)
@@ -162,6 +168,20 @@ async def test_a_post_with_pictures_is_shown_to_the_model(
     places = [article.index(each) for each in order]
     assert places == sorted(places)
     assert "image:0" in article, "words of the article that only look like a placeholder"
+
+
+async def test_a_run_that_can_never_begin_ends_for_each_payer(
+    tmp_path: Path, stack: Servers, database_url: str
+) -> None:
+    async with openai_server() as provider, service(tmp_path, stack, provider, database_url) as host:
+        for payer in ("INSTANCE", "USER"):
+            run = uuid4()
+            await host.bus.publish(
+                requested(investigation_id=run, version_id=uuid4(), key_source=payer), correlation=uuid4()
+            )
+            end = (await facts_of(host.bus, run, InvestigationFailed))[-1]
+            assert isinstance(end, InvestigationFailed)
+            assert "is not in the log" in end.reason
 
 
 @pytest.mark.requirement("2.4-05", "2.4.3-01", "2.4.3-06", "2.12-05")

@@ -153,6 +153,16 @@ async def test_a_source_is_published_as_the_page_where_it_ended(
         assert (source.title, source.snippet) == (cited.payload.sources[0].title, SAID)
 
 
+async def test_a_claim_that_can_never_be_reviewed_is_not_waited_for(
+    tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kit.failure_policy.BUG_RETRY_MAX_S", 0.0)
+    async with world(tmp_path, stack, monkeypatch, ScriptedModel()) as at:
+        (fact,) = await at.judged(proposed(analysis="UNHEARD_OF"))
+        assert isinstance(fact, ClaimValidationFailed)
+        assert "UNHEARD_OF" in fact.reason
+
+
 @pytest.mark.parametrize(("setting", "gate"), [("refuse", "sources"), ("allow", None)])
 async def test_the_operator_decides_about_pages_that_cannot_be_had(
     tmp_path: Path, stack: Servers, monkeypatch: pytest.MonkeyPatch, setting: str, gate: str | None
