@@ -9,17 +9,19 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA, MARKS
+from contracts.v1 import InvestigationCompleted
 from kit import topology
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
 from kit.concluding import CHECK_AFTER_S, Concluder
+from kit.history import read_latest
 from kit.kv import Bucket
 from kit.vault import MasterKey, UserKeys
 from lifecycle.investigation import Investigation
 from services.investigator.concluding import InvestigationRules
 from services.investigator.waiting import OpenInvestigations
-from tests.support.factories import INVESTIGATION_ID, failed, requested
+from tests.support.factories import INVESTIGATION_ID, drafted, failed, requested, started
 from tests.support.system import until
 
 KEY = "sk-" + "a" * 40
@@ -83,6 +85,34 @@ async def test_what_the_fold_closes_while_the_log_is_asked_about_it_is_closed_on
 
         await until(passed, "the mark passes its end")
         assert not folding.done(), "the fold goes on"
+        await cancel_and_wait([folding])
+
+
+async def test_a_fold_that_starts_again_concludes_what_was_open(nats_url: str) -> None:
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        await bus.jetstream.publish(f"{InvestigationCompleted.SUBJECT}.{uuid4()}", b"undecodable")
+        before = uuid4()
+        await bus.publish(requested(investigation_id=before), correlation=uuid4())
+        last = (await bus.publish(failed(investigation_id=before), correlation=uuid4())).sequence
+        for event in (requested(), started(), failed(investigation_id=uuid4())):
+            await bus.publish(event, correlation=uuid4())
+        registry, marks = CollectorRegistry(), await Bucket.open(bus, MARKS)
+        waiting = OpenInvestigations(registry, SystemClock().now)
+        folding = asyncio.create_task(fold(bus, UserKeys(bus, ()), waiting).run())
+
+        async def marked() -> bool:
+            folded = registry.get_sample_value("openerrata_conclude_position") == last + 3
+            return folded and int(await marks.get(CONCLUDE_MARK) or b"0") >= last
+
+        async def completed() -> bool:
+            return bool(await read_latest(bus, f"{InvestigationCompleted.SUBJECT}.{INVESTIGATION_ID}"))
+
+        await until(marked, "the mark is stored")
+        await cancel_and_wait([folding])
+        folding = asyncio.create_task(fold(bus, UserKeys(bus, ()), waiting).run())
+        await bus.publish(drafted(), correlation=uuid4())
+        await until(completed, "it is concluded")
         await cancel_and_wait([folding])
 
 
