@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from contracts.v1 import Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.investigation import CONVERSATION_LOST
+from contracts.v1.parts import Usage
 from lifecycle.attempts import NotDue, NothingToDo, OwnedByOtherWorker
 from lifecycle.planning import AlreadyPublished, GiveUp, LogLag, Plan, Run, plan
 from lifecycle.retries import ATTEMPTS
@@ -28,6 +29,7 @@ from tests.support.factories import (
     retry_scheduled,
     snapshot,
     started,
+    validation_retry_scheduled,
 )
 from tests.support.logged import lived
 
@@ -83,6 +85,12 @@ def test_what_this_round_has_on_record_is_gone_on_from() -> None:
     assert run_of(step(*begun, lost)).done == ()
     assert run_of(step(*begun, retry_scheduled())).done == (one.segment, two.segment)
     assert run_of(step(*begun, failed(), requested(round=2), round_=2)).done == (), "a new round begins anew"
+
+
+def test_reviews_that_failed_count_towards_what_the_round_has_cost() -> None:
+    tried = retry_scheduled(usage=Usage(cost_micro_usd=1))
+    reviews = (validation_retry_scheduled(attempt=number, usage=Usage(cost_micro_usd=10)) for number in (1, 2))
+    assert run_of(step(requested(), started(), proposed(), tried, *reviews)).spent_micro_usd == 21
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,15 @@ def test_after_ninety_days_nothing_serves(preference: CachePreference) -> None:
     assert fall_back(NOW + LIFETIME + SECOND, who, cached) is None
 
 
+def test_an_analysis_serves_no_longer_than_its_body_is_kept() -> None:
+    kept = analysis()
+    cached = Cached(request(), replace(kept, event=kept.event.model_copy(update={"expires_at": NOW + SECOND})))
+    who = asks("CACHE_ONLY")
+    assert look(NOW, who, cached) == Hit(RUN)
+    assert look(NOW + SECOND, who, cached) == Miss()
+    assert fall_back(NOW + SECOND, who, cached) is None
+
+
 @pytest.mark.requirement("FH-70")
 def test_a_run_that_is_under_way_is_joined() -> None:
     """FH-70: One claim in two articles or from two accounts causes one stage-2 call within its lifetime, also
