@@ -101,6 +101,7 @@ def test_every_service_runs_by_itself_after_the_database_was_migrated(documents:
 
 @pytest.mark.requirement("3.13-03")
 def test_what_runs_before_runs_with_what_it_is_given(nats_url: str, database_url: str) -> None:
+    """3.13-03: No bundled database."""
     settings = GIVEN["settings"] | {"OPENERRATA_NATS_URL": nats_url, "OPENERRATA_NATS_REPLICAS": "1"}
     secrets = {"OPENERRATA_DATABASE_URL": database_url, "OPENERRATA_NATS_PASSWORD": "given-by-the-address"}
     jobs = named("Job", rendered(settings=settings))
