@@ -90,7 +90,7 @@ class StillClock:
 
 @dataclass
 class Tables:
-    """The read model as dictionaries; counts how often it is asked."""
+    """The read model as dictionaries; counts how often it is asked. `read` is called once it was read."""
 
     views: dict[UUID, VersionView] = field(default_factory=dict)
     investigations: dict[UUID, InvestigationState] = field(default_factory=dict)
@@ -101,11 +101,14 @@ class Tables:
     posts: set[UUID] = field(default_factory=set)
     asked: int = 0
     error: Exception | None = None
+    read: Callable[[], object] | None = None
 
     def _asked(self) -> None:
         self.asked += 1
         if self.error is not None:
             raise self.error
+        if self.read is not None:
+            self.read()
 
     async def view(self, version_id: UUID) -> VersionView | None:
         self._asked()
@@ -168,6 +171,7 @@ class Log:
     refusal: str | None = None
     outage: bool = False
     behind: bool = False
+    waited_in_vain: int = 0
     gate: asyncio.Event | None = None
     standing: Event | None = None
     answer: Callable[[Observation], Event] = registered
@@ -201,6 +205,7 @@ class Log:
 
     async def wait_for_projection(self, sequence: int) -> None:
         if self.behind:
+            self.waited_in_vain += 1
             raise Unavailable("read model")
         self.waited_for.append(sequence)
 

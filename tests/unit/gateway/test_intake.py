@@ -42,6 +42,30 @@ async def test_a_network_stores_so_many_bytes_a_day_and_no_more() -> None:
     assert await status(6) == 200
 
 
+@pytest.mark.parametrize(
+    ("proxies", "made_up"),
+    [
+        (0, ["198.{0}.100.1"]),
+        (1, ["198.{0}.100.1, 192.0.2.1"]),
+        (1, ["198.{0}.100.1", "192.0.2.1"]),
+        (2, ["198.{0}.100.1, 192.0.2.1", "203.0.113.9"]),
+        (2, ["198.{0}.100.1"]),
+    ],
+)
+async def test_an_address_that_a_client_made_up_is_not_its_network(proxies: int, made_up: list[str]) -> None:
+    """What our proxies wrote stands last; a chain that is shorter than they are did not pass them."""
+    bench = Bench(new_bytes_per_day=QUOTA, trusted_proxies=proxies)
+    found = []
+    for number in range(1, 4):
+        headers = [
+            ("content-type", "application/json"),
+            *(("x-forwarded-for", each.format(number)) for each in made_up),
+        ]
+        answer = await bench.http.post(f"/trpc/{REGISTER}", content=json.dumps(post(number)), headers=headers)
+        found.append(answer.status_code)
+    assert found == [200, 200, 429]
+
+
 async def test_what_is_refused_for_what_it_says_costs_nothing() -> None:
     bench = Bench(new_bytes_per_day=QUOTA)
     for number in range(5):

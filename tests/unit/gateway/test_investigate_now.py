@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from contracts.accounts import Right
 from contracts.v1 import InvestigationRequested
 from contracts.v1.ids import investigation_id
 from contracts.v1.investigation import KeySource
@@ -163,6 +164,15 @@ async def test_nobody_can_slip_a_key_under_a_run_of_somebody_else(status: str) -
     assert bench.log.told == []
 
 
+@pytest.mark.parametrize("right", ["corroborate", "audit"])
+async def test_a_key_for_something_else_starts_no_run_at_the_instances_cost(right: Right) -> None:
+    bench = bench_with()
+    bench.key_table.add("another-key", right)
+    answer = await bench.mutate(INVESTIGATE, {"postVersionId": str(VERSION)}, x_api_key="another-key")
+    assert error(answer)["code"] == "UNAUTHORIZED"
+    assert bench.log.told == []
+
+
 @pytest.mark.requirement("2.6-16")
 @pytest.mark.parametrize("attachment", [None, UUID(int=99)], ids=["asked for before attachments", "named"])
 @pytest.mark.parametrize("first", [None, OTHER_KEY])
@@ -208,7 +218,9 @@ async def test_of_keys_that_come_at_once_only_that_of_the_request_stays(
 
 async def test_a_run_that_the_instance_took_over_meanwhile_takes_no_key() -> None:
     """The read model is behind: it knows of a run that a reader pays for, the log of one that the instance does."""
-    bench = bench_with(known=Running(RUN, "PENDING", "CLIENT_FALLBACK", accepts_key=True))
+    waiting = Running(RUN, "PENDING", "CLIENT_FALLBACK", accepts_key=True)
+    bench = bench_with(known=waiting)
+    bench.reads.investigations[RUN] = waiting
     bench.log.standing = asked("INSTANCE", None)
     await ask(bench, x_openai_api_key=USER_KEY)
     assert bench.user_keys.kept == {}

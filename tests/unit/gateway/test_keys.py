@@ -84,7 +84,9 @@ async def test_a_key_works_as_soon_as_it_is_added() -> None:
     bench = Bench()
     assert not await accepted(bench, "another")
     bench.key_table.add("instance-key")
-    assert await accepted(bench)
+    looked_up = bench.key_table.look_ups
+    assert [await accepted(bench) for _ in range(3)] == [True] * 3
+    assert bench.key_table.look_ups == looked_up + 1, "it is known from then on"
 
 
 async def test_a_key_that_was_just_refused_is_not_looked_up_again_at_once() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import orjson
 import pytest
 
-from services.gateway.http import Reply
+from services.gateway.http import BodyTimeouts, Reply
 from services.gateway.ports import Unavailable
-from services.gateway.public.posted import Refusal, send_answer
+from services.gateway.public.posted import ATTEMPTS, PostedRequests, Refusal, send_answer
 from services.gateway.record.question import BadQuestion
+from tests.unit.gateway.fakes import StillClock
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,26 @@ async def test_a_failure_is_answered_in_words(failure: Exception, status: int, s
     message = orjson.loads(sent[1]["body"])["message"]
     assert said in message
     assert "database" not in message, "what is wrong inside is not a reader's"
+
+
+async def test_a_network_may_send_so_much_and_then_one_a_minute_whatever_comes_of_it() -> None:
+    clock = StillClock()
+    posted = PostedRequests(clock, lambda scope: str(scope["client"][0]), BodyTimeouts(1, 1))
+
+    async def status(address: str, kind: bytes) -> int:
+        scope = {"method": "POST", "headers": [(b"content-type", kind)], "client": (address, 1)}
+        try:
+            await posted.read(scope, receive)
+        except Refusal as refusal:
+            return refusal.reply.status
+        return 200
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": b"{}"}
+
+    kinds = [b"application/json", b"text/plain"] * (ATTEMPTS // 2)
+    assert [await status("192.0.2.1", kind) for kind in kinds] == [200, 415] * (ATTEMPTS // 2)
+    assert await status("192.0.2.99", b"application/json") == 429, "it is one network"
+    assert await status("198.51.100.1", b"application/json") == 200
+    clock.pass_by(60)
+    assert [await status("192.0.2.1", b"application/json") for _ in range(2)] == [200, 429]
