@@ -109,6 +109,11 @@ async def prepare_hidden(bench: Bench) -> None:
     assert (await post(bench, f"{PATH}/edits", HIDE)).status_code == 201
 
 
+async def prepare_shown(bench: Bench) -> None:
+    await prepare_hidden(bench)
+    assert (await post(bench, f"{PATH}/edits", HIDE | {"version": 2, "hidden": False})).status_code == 201
+
+
 async def prepare_flag(bench: Bench) -> None:
     response = await post(bench, f"{PATH}/flags", OBJECTION)
     assert response.status_code == 201, response.text
@@ -129,6 +134,7 @@ ROUTES: Final[tuple[tuple[str, str, str, Any, Verb, Any], ...]] = (
     ("hide", "POST", f"{PATH}/edits", HIDE, "hide", prepare_nothing),
     ("revert", "POST", f"{PATH}/revert", REVERT, "edit", prepare_edit),
     ("show again", "POST", f"{PATH}/revert", REVERT, "hide", prepare_hidden),
+    ("hide again", "POST", f"{PATH}/revert", REVERT | {"version": 3}, "hide", prepare_shown),
     ("flag", "POST", f"{PATH}/flags", OBJECTION, "flag", prepare_nothing),
     ("suggest", "POST", f"{PATH}/evidence", EVIDENCE, "submit", prepare_nothing),
     ("resolve", "POST", "/v1/flags/{flag}/resolve", DECISION, "decide", prepare_flag),

@@ -43,6 +43,13 @@ async def credit(bench: Bench, key: str = "oe_of-alice") -> Credit:
     return Credit.model_validate_json(response.content)
 
 
+async def test_what_one_account_asks_for_does_not_count_for_another() -> None:
+    bench = opened(reads_rate="1/60")
+    await credit(bench)
+    assert (await send(bench, "GET", "/v1/user/credit")).status_code == 429
+    await credit(bench, "oe_of-bob")
+
+
 @pytest.mark.requirement("FH-22", "FH-23")
 async def test_an_account_reads_its_credit() -> None:
     """FH-22: The credit of an account can be read.

@@ -124,6 +124,13 @@ async def test_a_job_is_read_as_far_as_it_is() -> None:
     assert (await view(bench, job)).client.request_id is None
 
 
+async def test_a_job_that_no_replica_has_yet_is_read_from_the_leader() -> None:
+    bench = opened()
+    job = await start(bench)
+    bench.jobs.lag = len(bench.jobs.facts)
+    assert (await view(bench, job)).status == "QUEUED"
+
+
 async def test_what_others_have_analysed_changes_nothing_of_a_job() -> None:
     bench = opened()
     job = await start(bench)
@@ -312,6 +319,17 @@ async def test_a_request_waits_for_the_end() -> None:
         assert [each.status_code for each in answers] == [200, 200, 200]
         assert {each.headers["preference-applied"] for each in answers} == {"wait=60"}
         assert answers[0].json()["status"] == "SUCCEEDED"
+
+
+async def test_a_job_that_was_accepted_is_no_error_though_nobody_can_wait_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who is refused sends it again."""
+    monkeypatch.setattr("services.gateway.jobs.signals.LISTENERS", 0)
+    bench = opened()
+    response = await analyze(bench, prefer="wait=60")
+    assert response.status_code == 202, response.text
+    assert len(bench.jobs.of(JobRequested)) == 1
 
 
 async def test_who_waits_in_vain_reads_how_far_it_is() -> None:
@@ -567,6 +585,10 @@ async def test_an_account_has_a_limited_number_of_streams() -> None:
         for client in clients:
             client.gone.set()
         await asyncio.gather(*(client.task for client in clients))
+        later = Client(bench, job_path(job) + "/events")
+        assert b"event: queued" in await later.read() + await later.read(), "a place that was left is free"
+        later.gone.set()
+        await later.task
 
 
 @given(order=st.permutations(range(5)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Never
 from uuid import UUID
 
 import httpx
@@ -226,6 +226,7 @@ async def test_a_text_has_at_most_10_000_words(words: int, accepted: bool) -> No
         "http://localhost:8080/",
         "http://printer.local/",
         "https://reader:secret@example.org/",
+        "https://reader@example.org/",
     ],
 )
 @pytest.mark.parametrize("field", ["input_url", "webhook_url"])
@@ -244,7 +245,7 @@ async def test_a_webhook_needs_a_secret() -> None:
 
 
 @pytest.mark.requirement("FH-29", "FH-149")
-async def test_other_errors_are_in_both_shapes_too() -> None:
+async def test_other_errors_are_in_both_shapes_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """FH-29: Errors but 402 have `{"error": {"code", "message", "details"}}`; `details` never holds an article's words.
     FH-149: Every error body also has the RFC 9457 members `type`, `title`, `status`, `detail`, `instance`; content
     type `application/problem+json`; the flat 402 keeps its fields.
@@ -265,8 +266,12 @@ async def test_other_errors_are_in_both_shapes_too() -> None:
     problem(outage, "SERVICE_UNAVAILABLE")
     assert outage.headers["retry-after"] == "3"
     assert "broker" not in outage.text
-    bench.jobs.facts = [RuntimeError("hunter2")]  # type: ignore[list-item]  # nothing can be made of it
     bench.jobs.broken = False
+
+    async def fail(*subjects: str, current: bool = False) -> Never:
+        raise RuntimeError("hunter2")
+
+    monkeypatch.setattr(bench.jobs, "latest", fail)
     with capture_logs() as logs:
         broken = await estimate(bench)
     problem(broken, "INTERNAL")

@@ -111,6 +111,12 @@ async def test_withdrawals_are_listed_by_the_hash_of_their_address() -> None:
     assert listed.headers["ratelimit"].startswith('"reads";r=1;')
     assert (await send(bench, "GET", LIST, key="")).status_code == 200
     problem(await send(bench, "GET", LIST, key=""), "RATE_LIMITED")
+    bench.jobs.add(
+        AssertionInvalidated(assertion_id=UUID(int=6), analysis_id=UUID(int=6), why="RIGHTS"), cause=last.event_id()
+    )
+    bench.clock.pass_by(60)
+    later = AppliedWithdrawals.model_validate_json((await send(bench, "GET", LIST, key="")).content).withdrawals
+    assert [each.analyses for each in later] == [1, 2, 2]
 
 
 async def test_without_the_job_api_there_is_no_such_route() -> None:
