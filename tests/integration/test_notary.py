@@ -14,6 +14,7 @@ from contracts.v1 import ErasureOrdered
 from contracts.v1.erasure import ErasedFact
 from services.notary.domain import LogForked, LogNotOpened, StoredCheckpoint
 from services.notary.publishing import Publisher
+from services.notary.store import LogStore
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
 from tests.support.fakes import StillClock
 from tests.support.notaries import KEY, OPENED, POLICY, Instance, Killed, MemoryObjects
@@ -24,7 +25,8 @@ from tlog.keys import Algorithm, SigningKey
 from tlog.leaf import Opening, parse_leaf
 from tlog.merkle import Tree, hash_leaf
 from tlog.note import Note, Signature
-from tlog.policy import Log, Policy
+from tlog.policy import Log, Policy, Witness
+from tlog.tiles import Frontier
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -98,7 +100,12 @@ async def test_what_is_published_is_the_tree_of_what_was_entered(instance: Insta
     assert await instance.publisher.publish() == await instance.count("leaf") > 256
     leaves = await instance.leaves()
     assert instance.objects.leaves() == leaves
-    assert instance.objects.checkpoint().root == Tree().append(map(hash_leaf, leaves)).root()
+    hashes = list(map(hash_leaf, leaves))
+    assert instance.objects.checkpoint().root == Tree().append(hashes).root()
+    _, tiles = Frontier().grow(hashes)
+    assert {tile.path: instance.objects.objects.get(tile.path) for tile, _ in tiles} == {
+        tile.path: data for tile, data in tiles
+    }
     assert await instance.publisher.publish() is None
     assert len(instance.objects.notes) == 1
 
@@ -295,6 +302,36 @@ async def test_a_fork_that_a_witness_reported_is_not_forgotten_at_a_restart(inst
             await Publisher(*parts, report_a_fork, StillClock(START)).publish()
     assert (known, len(instance.objects.notes)) == ([1, 1], 1)
     assert await instance.publisher.publish() == 2
+
+
+async def test_a_note_is_witnessed_once_a_quorum_has_cosigned_it_and_shows_all_who_did(instance: Instance) -> None:
+    first, second = (SigningKey(f"witness.example/w{n}", Algorithm.COSIGNATURE, bytes([n] * 32)) for n in (1, 2))
+    witnesses = (Witness("w1", first.verifier), Witness("w2", second.verifier))
+    answering: list[SigningKey] = []
+
+    async def cosign(checkpoint: StoredCheckpoint) -> Sequence[Signature]:
+        return [key.sign(Note.parse(checkpoint.note).text, 1_800_000_000) for key in answering]
+
+    policy = Policy((Log(KEY.verifier),), witnesses, quorum="w1")
+    notary = Instance(instance.url, instance.objects, policy=policy, cosign=cosign)
+    await tell(instance.url, opened())
+    await notary.enter()
+    for answers, witnessed, shown in (([second], [None], 2), ([first], [START], 3)):
+        answering[:] = answers
+        await notary.publisher.publish()
+        async with await owner(instance.url) as db:
+            found = await (await db.execute("SELECT witnessed_at FROM log.checkpoint")).fetchall()
+        assert [at for (at,) in found] == witnessed
+        assert len(Note.parse(instance.objects.notes[-1]).signatures) == shown
+    await notary.close()
+
+
+async def test_a_database_that_holds_another_log_is_left_alone(instance: Instance) -> None:
+    await tell(instance.url, opened())
+    await instance.enter()
+    other = LogStore(instance.store.session, "other.example/log/v1", instance.objects.read_leaf)
+    with pytest.raises(LogForked, match=f"holds the log {KEY.name}"):
+        await other.open(str(KEY.verifier), bytes(POLICY).decode())
 
 
 async def test_one_process_writes(instance: Instance) -> None:

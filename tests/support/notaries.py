@@ -11,6 +11,7 @@ from contracts.v1 import LogChanged
 from kit.database import Database
 from services.notary.app import SESSION_OPTIONS
 from services.notary.domain import StoredCheckpoint
+from services.notary.ports import Cosign
 from services.notary.publishing import CHECKPOINT, Publisher
 from services.notary.store import LogStore
 from tests.integration.readmodel_tables import owner
@@ -80,15 +81,17 @@ class Instance:
     url: str
     objects: MemoryObjects
     keys: Sequence[SigningKey] = (KEY,)
+    policy: Policy = POLICY
+    cosign: Cosign = no_witness
 
     def __post_init__(self) -> None:
         database = Database(self.url, role="notary")
         self.store = LogStore(partial(database.session, options=SESSION_OPTIONS), KEY.name, self.objects.read_leaf)
-        self.publisher = Publisher(self.store, self.objects, self.keys, POLICY, no_witness, StillClock(START))
+        self.publisher = Publisher(self.store, self.objects, self.keys, self.policy, self.cosign, StillClock(START))
 
     async def enter(self, limit: int = 1_000) -> None:
         """Enter everything that the ledger holds."""
-        await self.store.open(str(self.keys[0].verifier), bytes(POLICY).decode())
+        await self.store.open(str(self.keys[0].verifier), bytes(self.policy).decode())
         while (await self.store.enter(limit)).facts:
             pass
 

@@ -45,9 +45,9 @@ class Clock(StillClock):
 
 @dataclass
 class Served:
-    """A witness that answers by its script, and honestly after it."""
+    """A witness that answers by its script, and honestly where it has no status and after it."""
 
-    script: Iterator[int] = field(default_factory=lambda: iter(()))
+    script: Iterator[int | None] = field(default_factory=lambda: iter(()))
     size: int = 0
     root: Hash = b""
     asked: int = 0
@@ -103,8 +103,8 @@ async def test_where_a_witness_is_is_learned_from_its_answer() -> None:
     assert first.served.asked == 3
 
 
-async def test_a_witness_that_fails_is_asked_less_and_less_often() -> None:
-    bench = Bench(Served(iter([500, 503])))
+async def test_a_witness_that_fails_is_asked_less_and_less_often_until_it_answers() -> None:
+    bench = Bench(Served(iter([500, 503, None, 500])))
     assert await bench.cosign(3) == 0
     assert await bench.cosign(4) == 0
     assert bench.served.asked == 1
@@ -115,6 +115,9 @@ async def test_a_witness_that_fails_is_asked_less_and_less_often() -> None:
     assert bench.served.asked == 2
     bench.clock.passed = 30.0
     assert await bench.cosign(5) == 1
+    assert await bench.cosign(6) == 0
+    bench.clock.passed = 40.0
+    assert await bench.cosign(6) == 1
 
 
 async def test_a_witness_that_does_not_know_the_log_is_asked_once_a_day() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
@@ -189,6 +190,20 @@ async def test_answers_nothing_that_is_not_on_disk(store: Store) -> None:
     assert store.latest(sha256(ORIGIN.encode()).hexdigest()) is None
 
 
+async def test_a_body_that_does_not_come_is_waited_for_until_its_time_is_over(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or whoever connects and says nothing would take a place for ever."""
+    monkeypatch.setattr("services.witness.app.BODY_TIMEOUT_S", 0.01)
+
+    async def begun() -> AsyncIterator[bytes]:
+        yield submission(0, 5)[:9]
+        await asyncio.Event().wait()
+
+    async with asyncio.timeout(20), client(store) as http:
+        assert (await http.post("/add-checkpoint", content=begun())).status_code == 408
+
+
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
@@ -207,11 +222,10 @@ def test_a_folder_that_is_not_whole_is_refused(store: Store, spoil: Callable[[Pa
         Store.create(store.folder, KEYS)
 
 
-def test_a_lost_memory_is_not_made_anew_while_it_runs(store: Store) -> None:
-    """Nor where the file goes away after the start."""
+async def test_a_lost_memory_is_not_made_anew_while_it_runs(store: Store) -> None:
+    """Nor where the file goes away after the start; the log that asks is to try again."""
     (store.folder / DATABASE).unlink()
-    with pytest.raises(sqlite3.Error):
-        Witness(store, StillClock()).add_checkpoint(submission(0, 5))
+    assert (await post(store, submission(0, 5))).status_code == 503
     assert not (store.folder / DATABASE).exists()
 
 
