@@ -173,6 +173,7 @@ async def test_what_fails_for_good_says_why_as_a_code_and_stays_so(turn: Turn, r
     assert world.failed_before == [failed]
     assert isinstance(failed, RunFailed)
     assert (failed.reason, len(server.requests)) == (reason, asked)
+    assert failed.usage is not None, "what it cost counts, though nothing came of it"
 
 
 async def test_an_instance_without_a_provider_tries_later() -> None:
@@ -182,6 +183,10 @@ async def test_an_instance_without_a_provider_tries_later() -> None:
     (retry,) = world.of(RunRetryScheduled)
     assert isinstance(retry, RunRetryScheduled)
     assert (retry.reason, retry.error_name) == ("model_unavailable", "NotConfigured")
+    world.clock.pass_by(-4)
+    early = await world.deliver()
+    assert early is not None
+    assert (early.after_s, len(world.of(RunStarted))) == (4, 1), "it comes back when the next attempt is due"
 
 
 async def test_another_worker_with_a_later_delivery_has_it() -> None:

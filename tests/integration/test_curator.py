@@ -16,7 +16,7 @@ import pytest
 from contracts.jobs.ids import format_job_id
 from contracts.jobs.words import RequestWords
 from contracts.topology import CURATOR_JOB_ENDED, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, DEAD, JOBS
-from contracts.v1 import CreditPosted, JobEnded, JobRequested, RetentionPurged
+from contracts.v1 import ClaimHeld, ClaimHoldEnded, CreditPosted, Event, JobEnded, JobRequested, RetentionPurged
 from contracts.v1.parts import EphemeralRef
 from kit.blob_settings import BlobSettings
 from kit.blobs import Blobs
@@ -29,6 +29,7 @@ from kit.delivery import Delivery
 from kit.embedded import EmbeddedStack
 from kit.ephemeral import EphemeralTexts
 from kit.history import read_history, read_latest
+from kit.publisher import BusError
 from kit.telemetry import Telemetry
 from kit.vault import MasterKey
 from kit.web import GuardedHttpClient
@@ -36,7 +37,7 @@ from kit.webhooks import Webhooks as Sender
 from kit.webhooks import webhook_policy
 from services.commands.account_rows import add_account, rotate_secret
 from services.curator import domain
-from services.curator.adapters import EventLog, SqlSecrets
+from services.curator.adapters import EventLog, HeldClaims, SqlSecrets
 from services.curator.handlers import Webhooks
 from services.curator.overdue import Deadlines
 from services.curator.sweep import Sweep
@@ -46,7 +47,9 @@ from tests.support.certificates import certificate_for
 from tests.support.concluding_jobs import Texts
 from tests.support.curating import HOOK, SECRET, Metrics, is_signed
 from tests.support.diverted import Diverted, resolver
+from tests.support.factories import NOW
 from tests.support.fakes import StillClock
+from tests.support.public_record import MOON
 from tests.support.servers import S3, Prepare
 from tests.support.sites import Answer, Seen, Sites
 from tests.support.system import until
@@ -119,6 +122,28 @@ def blobs(s3: S3) -> Blobs:
     return Blobs(BlobSettings(s3.endpoint.partition("//")[2] or s3.endpoint, s3.access_key, s3.secret_key, s3.bucket))
 
 
+async def test_a_hold_of_an_earlier_round_decides_nothing_of_a_later_one(bus: Bus) -> None:
+    approval = MOON.approved(0)
+    held = ClaimHeld(
+        investigation_id=approval.investigation_id, claim_id=approval.claim_id, approval=approval, held_at=NOW
+    )
+    ended = ClaimHoldEnded(
+        investigation_id=held.investigation_id, claim_id=held.claim_id, round=1, follows=0, state="RELEASED"
+    )
+    assert await HeldClaims(bus).find_end(held) == (None, 0)
+    sequence = (await bus.publish(ended, correlation=uuid4())).sequence
+    assert await HeldClaims(bus).find_end(held) == (ended, sequence)
+    later = held.model_copy(update={"round": 2})
+    assert await HeldClaims(bus).find_end(later) == (None, sequence)
+
+
+class Away(EventLog):
+    """A broker that takes nothing."""
+
+    async def publish(self, event: Event, correlation: UUID) -> bool:
+        raise BusError("away")
+
+
 @pytest.mark.requirement("FH-176")
 async def test_two_sweeps_leave_what_has_not_expired(bus: Bus, blobs: Blobs) -> None:
     """FH-176: Words with an expiry are in no backup.
@@ -128,12 +153,15 @@ async def test_two_sweeps_leave_what_has_not_expired(bus: Bus, blobs: Blobs) -> 
     clock, metrics = StillClock(datetime(2026, 12, 1, 12, 34, tzinfo=UTC)), Metrics()
     texts = EphemeralTexts(blobs, clock)
     refs = [await texts.put(f"{hours} hours", clock.time + timedelta(hours=hours)) for hours in range(-2, 3)]
-    sweeps = [Sweep(EventLog(bus), texts, metrics, clock) for _ in range(2)]
-    await asyncio.gather(*(each.run_once() for each in sweeps))
 
     async def lies(ref: EphemeralRef) -> bool:
         return ref.sha256 in {each.sha256 for each in await blobs.texts(ref.under)}
 
+    with pytest.raises(BusError):
+        await Sweep(Away(bus), texts, metrics, clock).run_once()
+    sweeps = [Sweep(EventLog(bus), texts, metrics, clock) for _ in range(2)]
+    assert all([await lies(ref) for ref in refs])
+    await asyncio.gather(*(each.run_once() for each in sweeps))
     assert [await lies(ref) for ref in refs] == [False, False, True, True, True]
     assert not {ref.sha256 for ref in refs} & set(await blobs.names()), "a backup lists none"
     (fact,) = await read_latest(bus, f"{RetentionPurged.SUBJECT}.2026-12-01T12", stream=JOBS)

@@ -118,6 +118,13 @@ async def test_without_an_article_the_job_fails_with_a_code(code: Any) -> None:
     assert await world.deliver() == []
 
 
+async def test_a_job_that_cannot_be_worked_on_costs_nothing() -> None:
+    world = World()
+    (end,) = [each async for each in world.auditor.on_exhausted(world.request, "too many deliveries")]
+    assert isinstance(end, JobEnded)
+    assert (end.job_id, end.outcome, end.code, end.charged_micro_usd) == (JOB, "FAILED", "INTERNAL", 0)
+
+
 async def test_a_failed_extraction_ends_the_work_and_is_not_tried_again() -> None:
     world = World(answer={})
     fetched, failed = await world.whole()

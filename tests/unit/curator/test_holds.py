@@ -115,9 +115,21 @@ async def test_what_can_never_be_decided_is_withheld() -> None:
     assert (ended.state, ended.code) == ("WITHHELD", "NOT_DECIDED")
 
 
-async def test_a_gate_that_did_not_pass_is_never_released() -> None:
+async def test_a_decision_that_came_before_giving_up_stands() -> None:
     world = HeldWorld(HELD)
-    gates = (GateResult(gate="satire", outcome="FAIL", code="SAYS_IT_IS_SATIRE"),)
+    giving_up = world.curator().on_exhausted(HELD, "a bug")
+    withheld = await anext(giving_up)
+    assert isinstance(withheld, ClaimHoldEnded)
+    await world.handle(HELD)
+    with pytest.raises(PublishConflict):
+        world.log.publish(withheld)
+    assert await anext(giving_up) == APPROVAL
+
+
+@pytest.mark.parametrize("others", [(), APPROVAL.gates])
+async def test_a_gate_that_did_not_pass_is_never_released(others: tuple[GateResult, ...]) -> None:
+    world = HeldWorld(HELD)
+    gates = (*others, GateResult(gate="satire", outcome="FAIL", code="SAYS_IT_IS_SATIRE"))
     await world.handle(HELD.model_copy(update={"approval": APPROVAL.model_copy(update={"gates": gates})}))
     assert isinstance(world.follows[-1], ClaimRejected)
 
