@@ -19,7 +19,7 @@ from contracts.v1 import (
 )
 from contracts.v1.job import AuditOptions
 from kit.errors import Outage
-from lifecycle.audits.cache import Cached
+from lifecycle.audits.cache import LIFETIME, Cached
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
 from services.auditor.domain import Article, NoArticle
 from tests.support.auditing import CLAIMS, JOB, MODELS, TEXT, World
@@ -42,6 +42,7 @@ async def test_a_text_becomes_claims_and_a_plan() -> None:
     requests = [event for event in world.log.events if isinstance(event, AssertionAnalysisRequested)]
     words = ClaimWords.model_validate_json(world.texts[requests[0].words.sha256])
     assert (words.text, words.canonical) == ("The sky is blue.", "the sky is blue")
+    assert requests[0].words.until > NOW + LIFETIME, "a stale analysis is renewed from them"
     assert requests[0].published_key.endswith("4d856725cba58f4435ccded2e23dc7842bfd7157f966d8164828f37740b3fb77")
 
 
