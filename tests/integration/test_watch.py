@@ -387,7 +387,9 @@ async def test_a_breaker_closes_after_48_hours_150_clean_controls_and_a_clean_ga
     await instance.look()
     (event,) = (await instance.events(BreakerChanged))[1:]
     assert (event.state, event.cause, event.by) == ("HALF_OPEN", "A page was empty.", "A. Operator")
-    assert (await instance.standing())[OF_REAL] == 0, "the shadow shows nothing"
+    await instance.publish(Article("en:9", "Owls are deaf.", Finding("Owls are deaf.", "Owls hear.")))
+    await instance.look()
+    assert (await instance.standing())[OF_REAL] == 0, "the shadow shows nothing, nor what was under way"
 
     async def try_to_close(report: TierReport = CLEAN) -> str:
         try:

@@ -248,7 +248,7 @@ async def test_an_outage_says_try_again() -> None:
     bench = Bench()
     bench.reads.error = Unavailable("database: at 10.0.0.1")
     response = await bench.query(LOOK, {"investigationId": "00000000-0000-4000-8000-0000000000cc"})
-    assert response.status_code == 503
+    assert (response.status_code, response.headers["cache-control"]) == (503, "no-store")
     assert error(response)["code"] == "SERVICE_UNAVAILABLE"
     assert "10.0.0.1" not in response.text
 
