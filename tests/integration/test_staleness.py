@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
@@ -27,9 +27,12 @@ from kit.blob_settings import BlobMissing
 from kit.database import Database
 from lifecycle.audits.entries import MANY_FLAGS
 from lifecycle.audits.runs import ANALYSE
+from services.curator.quality import Quality
+from services.curator.reanalyses import Reanalyses
 from services.curator.record.entries import Cause, SqlEntries
 from services.curator.renewals import Renewals
 from services.curator.staleness import Staleness
+from services.curator.watch import Watch
 from tests.integration.readmodel_tables import NoTexts, everything, fill, prepare, store_at
 from tests.support.fakes import StillClock
 from tests.support.job_log import MemoryWords
@@ -335,7 +338,15 @@ async def test_tables_that_lag_say_nothing() -> None:
             return sequence < 7
 
     record: Any = Lagging()
-    assert await Staleness(record, record, StillClock(datetime(2026, 1, 1))).run_once() == 0
+    clock = StillClock(datetime(2026, 1, 1, tzinfo=UTC))
+    for work in (
+        Staleness(record, record, clock),
+        Reanalyses(record, record, record, clock),
+        Renewals(record, record, record, clock, a_day=9),
+        Quality(record, record, clock, record),
+        Watch(record, record, record, clock, volumes=record, show_open=record),
+    ):
+        assert not await work.run_once()
 
 
 def analysis_of(catalogue: Catalogue) -> UUID:

@@ -416,6 +416,7 @@ async def test_a_breaker_closes_after_48_hours_150_clean_controls_and_a_clean_ga
     await instance.look()
     states = [each.state for each in await instance.events(BreakerChanged)]
     assert states == ["OPEN", "HALF_OPEN", "CLOSED"], "what opened it once does not open it again"
+    assert instance.open[-1] == 0, "nor does a metric say that it is open"
     assert await instance.effect(OF_REAL) is Effect.NONE
     assert (await instance.standing())[OF_REAL] == 0, "suspended findings come back by their own rules only"
     await instance.publish(Article("en:8", "Bats are blind.", Finding("Bats are blind.", "Bats see.")))
