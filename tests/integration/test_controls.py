@@ -80,6 +80,9 @@ async def test_controls_are_committed_to_hidden_and_opened(running: Running, dat
     assert await duty.run_once() == 2
     await settle()
     assert await duty.run_once() == 0, "no more than two in 24 hours"
+    clock.time += timedelta(days=30)
+    assert await duty.run_once() == 0, "the list is closed"
+    clock.time -= timedelta(days=30)
     clock.time += timedelta(days=1, minutes=1)
     assert await duty.run_once() == 1
     await settle()
