@@ -189,6 +189,7 @@ async def test_a_waiting_run_of_a_reader_takes_a_key_only_if_it_has_none(
     answer = await ask(bench, x_openai_api_key=USER_KEY)
     assert answer["status"] == "PENDING"
     assert bench.user_keys.kept == {(RUN, attachment): first or USER_KEY}
+    assert bench.probe.probed == [USER_KEY], "it is tried before it is to pay"
     assert bench.log.told == []
 
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 
 import pytest
 
+from contracts.accounts import Right
 from contracts.rpc.status import BatchAnswer
 from contracts.v1 import PostViewed
 from contracts.v1.ids import investigation_id
@@ -305,3 +306,13 @@ async def test_a_full_batch_fits_into_a_url() -> None:
     answer = data(BATCH, await Bench().query(BATCH, {"posts": posts}))
     assert len(BatchAnswer.model_validate_json(json.dumps(answer)).statuses) == 100
     assert len(json.dumps(posts)) > 12_000
+
+
+@pytest.mark.parametrize("right", ["corroborate", "investigate", "audit"])
+async def test_only_a_key_that_may_corroborate_corroborates(right: Right) -> None:
+    bench = bench_with(VersionView(POST, COMPLETE, None))
+    bench.key_table.add("instance-key", right)
+    await bench.mutate(VIEW, {"postVersionId": str(VERSION)}, x_api_key="instance-key")
+    (view,) = bench.log.told
+    assert isinstance(view, PostViewed)
+    assert (view.reporter_key is not None) == (right == "corroborate")
