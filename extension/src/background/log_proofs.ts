@@ -84,7 +84,8 @@ export class LogProofs {
     const known = { ...(await this.#memory.get([key])), ...(await this.#area.get([key])) };
     if (known[key] !== undefined) return true;
     const policy = await this.#client.readLog('policy');
-    if (policy !== null) await this.#memory.set({ [key]: toLatin1(policy) });
+    // A browser without room for it is asked again.
+    if (policy !== null) await this.#memory.set({ [key]: toLatin1(policy) }).catch(() => undefined);
     return policy !== null;
   }
 

@@ -105,6 +105,12 @@ describe(requirement('TR-21', 'Private reading sends layout, prefix and day file
     expect(state).toMatchObject({ kind: 'investigated' });
   });
 
+  it('finds the same in a browser that has no room to remember anything', async () => {
+    const environment = new PrivateReader();
+    vi.spyOn(environment.memory, 'set').mockRejectedValue(new Error('QUOTA_BYTES quota exceeded'));
+    expect((await look(environment)).state).toMatchObject({ kind: 'investigated' });
+  });
+
   it('asks under a new layout where its own is not known any more', async () => {
     const environment = new PrivateReader();
     await look(environment);
