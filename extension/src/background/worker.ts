@@ -195,7 +195,6 @@ export class Worker {
     for (const [tabId, { state }] of this.#tabs.all()) {
       if (state.kind === 'unanswered' && state.problem.kind === 'no_permission') this.#resync(tabId);
     }
-    await this.#sendSettings();
   }
 
   /** React to changed settings. */
