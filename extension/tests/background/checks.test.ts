@@ -1,7 +1,7 @@
 /** Which checks are started, joined, refused and ended; what runs them is a fake, and sends what the test says. */
 import { createHash } from 'node:crypto';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { type ChecksDependencies, Checks, type CheckPort } from '../../src/background/checks';
 import type { CheckMessage } from '../../src/protocol/check';
@@ -108,6 +108,11 @@ describe('a check', () => {
     [{}, { baseUrl: 'http://localhost:1234/v1', key: '' }],
     [
       { verdictRoute: 'openrouter', verdictKey: 'sk' },
+      { baseUrl: 'https://openrouter.ai/api/v1', key: 'sk' },
+    ],
+    [
+      // An address that was entered for another route gets no key of this one.
+      { verdictRoute: 'openrouter', verdictKey: 'sk', verdictBaseUrl: 'https://models.example/v1' },
       { baseUrl: 'https://openrouter.ai/api/v1', key: 'sk' },
     ],
     [
@@ -265,6 +270,15 @@ describe(requirement('FS-44', 'A page that leaves cancels its check; one check a
     started[1]!.send({ at: 'cancelled' });
     await start(4);
     expect(started).toHaveLength(4);
+  });
+
+  it('one that cannot be prepared ends, and is none of the three', async () => {
+    vi.spyOn(area, 'get').mockRejectedValue(new Error('no storage'));
+    const port = new Port();
+    const message = { type: 'START', words: 'a', permalink: POST };
+    await expect(checks.receive(message, port, 1, POST)).rejects.toThrow('no storage');
+    expect(failure(port)).toEqual({ code: 'interrupted', isOpen: false });
+    expect(tick).toBeNull();
   });
 
   it('a page that leaves before its check has begun starts none', async () => {

@@ -1,5 +1,6 @@
 /** A browser and a server that a test controls: the real rules of the wire, no network, no clock of its own. */
 import { createHmac } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 
 import { vi } from 'vitest';
 
@@ -100,7 +101,7 @@ export function failure(code: string, httpStatus: number, extra: Record<string, 
   return Response.json(body, { status: httpStatus });
 }
 
-/** Local storage, copying as a browser does. */
+/** Local storage, copying as a browser does; it reports what is another value than before, as Chrome does. */
 export class FakeArea {
   readonly items = new Map<string, unknown>();
   onChanged: (keys: string[]) => void = () => undefined;
@@ -111,8 +112,9 @@ export class FakeArea {
   }
 
   async set(items: Record<string, unknown>): Promise<void> {
-    for (const [key, value] of Object.entries(items)) this.items.set(key, structuredClone(value));
-    this.onChanged(Object.keys(items));
+    const changed = Object.entries(items).filter(([key, value]) => !isDeepStrictEqual(value, this.items.get(key)));
+    for (const [key, value] of changed) this.items.set(key, structuredClone(value));
+    if (changed.length > 0) this.onChanged(changed.map(([key]) => key));
   }
 
   async remove(keys: string | string[]): Promise<void> {

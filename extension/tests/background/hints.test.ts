@@ -188,6 +188,18 @@ describe(
       expect(environment.hints.map(({ due }) => due - environment.now)).toEqual([12.5 * HOUR_MS]);
     });
 
+    it('sends nothing twice of a worker that is ended meanwhile', async () => {
+      const environment = new Helper(true);
+      vi.spyOn(Math, 'random').mockReturnValue(0);
+      const worker = await environment.begin();
+      await view(worker, '1');
+      environment.now += HOUR_MS;
+      environment.server.answers['post.hint'] = () => new Promise(() => undefined);
+      void worker.sendHint();
+      await vi.waitUntil(() => environment.server.asked('post.hint').length === 1);
+      expect(environment.hints).toEqual([]);
+    });
+
     it('sends what a worker before it queued, once, whatever is answered', async () => {
       const environment = new Helper(true);
       vi.spyOn(Math, 'random').mockReturnValue(0);

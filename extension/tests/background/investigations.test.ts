@@ -101,6 +101,25 @@ describe('an investigation', () => {
     expect(environment.server.asked('post.investigateNow')).toHaveLength(1);
   });
 
+  it.each(['running', 'failed'])('that is %s is nothing to another server', async (outcome) => {
+    const environment = new FakeEnvironment();
+    environment.area.items.set('openaiApiKey', 'sk-own');
+    environment.area.items.set('autoInvestigate', true);
+    const worker = await environment.begin();
+    environment.server.says('post.investigateNow', queued(outcome === 'failed' ? 'FAILED' : 'PENDING'));
+    environment.server.says('post.getInvestigation', investigating(1, 0));
+    await worker.receive(pageContent('s1'), tab(1));
+    await settled();
+    await environment.area.set({ apiBaseUrl: 'https://other.example' });
+    await settled();
+    environment.server.says('post.investigateNow', queued('PENDING', 'i2'));
+    await worker.receive(write('HELLO', {}), tab(1));
+    await worker.receive(pageContent('s2'), tab(1));
+    await settled();
+    expect(environment.server.asked('post.investigateNow')).toHaveLength(2);
+    expect(await state(worker)).toMatchObject({ kind: 'investigating', investigationId: 'i2' });
+  });
+
   it('continues in a new worker after the old one was ended', async () => {
     const environment = new FakeEnvironment();
     const old = await environment.begin();
@@ -202,5 +221,20 @@ describe('automatic investigation', () => {
     expect(environment.server.asked('post.investigateNow')).toHaveLength(1);
     await investigate(worker);
     expect(environment.server.asked('post.investigateNow')).toHaveLength(2);
+  });
+
+  it('that failed is asked for again after a day, and nothing is kept of it for longer', async () => {
+    const environment = new FakeEnvironment();
+    await environment.area.set({ autoInvestigate: true, openaiApiKey: 'sk-own' });
+    const old = { investigationId: 'i0', outcome: 'failed', since: environment.now };
+    environment.area.items.set('runs', { v1: old, v9: old });
+    environment.server.says('post.investigateNow', queued());
+    environment.server.says('post.getInvestigation', investigating(0, 0));
+    const worker = await environment.begin();
+    environment.now += 24 * 3_600_000 + 1;
+    await worker.receive(pageContent(), tab(1));
+    await settled();
+    expect(environment.area.items.get('runs')).toMatchObject({ v1: { investigationId: 'i1' } });
+    expect(environment.area.items.get('runs')).not.toHaveProperty('v9');
   });
 });

@@ -105,6 +105,26 @@ describe(requirement('TR-21', 'Private reading sends layout, prefix and day file
     expect(state).toMatchObject({ kind: 'investigated' });
   });
 
+  it('asks at once after the clock was set back', async () => {
+    const environment = new PrivateReader();
+    await look(environment);
+    environment.now -= DAY_MS;
+    await look(environment, 's2');
+    expect(environment.asked().filter((name) => name === BUCKET)).toHaveLength(2);
+  });
+
+  it('keeps the newest files alone', async () => {
+    const environment = new PrivateReader();
+    const names = Array.from({ length: 24 }, (_, index) => `lookup:${index}`);
+    for (const name of names) environment.memory.items.set(name, {});
+    environment.memory.items.set('lookups', names);
+    await look(environment);
+    const kept = [...environment.memory.items.keys()].filter((key) => key.startsWith('lookup:'));
+    expect(kept).toHaveLength(24);
+    expect(kept).not.toContain('lookup:0');
+    expect(environment.memory.items.get('lookups')).toHaveLength(24);
+  });
+
   it('finds the same in a browser that has no room to remember anything', async () => {
     const environment = new PrivateReader();
     vi.spyOn(environment.memory, 'set').mockRejectedValue(new Error('QUOTA_BYTES quota exceeded'));
@@ -399,6 +419,16 @@ describe(requirement('TR-34', 'Who saw a finding that is taken back gets one not
     await worker.refresh();
     expect(environment.notices).toEqual(['c2']);
     expect(Object.fromEntries(environment.server.asked('2026-11-25')[0]!.headers)).toEqual({ 'accept-language': '*' });
+  });
+
+  it('and the server cannot tell who saw nothing: a private reader reads the files all the same', async () => {
+    const environment = new PrivateReader([]);
+    const { worker } = await look(environment);
+    environment.now += DAY_MS;
+    environment.takesBack('2026-11-26', {});
+    await worker.refresh();
+    expect(environment.area.items.get('seen')).toMatchObject({ claims: {} });
+    expect(environment.asked()).toEqual(expect.arrayContaining(['2026-11-25', '2026-11-26']));
   });
 
   it('and nothing happens where the server has no such files', async () => {

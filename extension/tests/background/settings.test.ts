@@ -32,6 +32,28 @@ describe('settings', () => {
     expect(environment.area.items.get('sitesOff')).toEqual([]);
   });
 
+  it('changed at once are all kept', async () => {
+    const environment = new FakeEnvironment();
+    const worker = await environment.begin();
+    const off = (site: string) => worker.receive(write('SET_SITE', { site, off: true }), PAGE_SENDER);
+    await Promise.all([off('wikipedia.org'), off('x.com')]);
+    expect(environment.area.items.get('sitesOff')).toEqual(['wikipedia.org', 'x.com']);
+  });
+
+  it('of how posts are looked up hold for the pages that are open', async () => {
+    const environment = new FakeEnvironment();
+    environment.tabs = [{ id: 1, url: PAGE }];
+    environment.area.items.set('mode', 'ask');
+    const worker = await environment.begin();
+    await environment.area.set({ mode: 'full' });
+    await settled();
+    expect(environment.messages).toMatchObject([{ tabId: 1, message: { payload: { active: true } } }]);
+    await worker.receive(pageContent(), tab(1));
+    await environment.area.set({ mode: 'private' });
+    await settled();
+    expect(environment.sent('RESYNC')).toEqual([1]);
+  });
+
   it('can be reached by keyboard', async () => {
     const environment = new FakeEnvironment();
     const worker = await environment.begin();
@@ -64,6 +86,19 @@ describe('a site where posts can be checked', () => {
     expect([...environment.allowedSites]).toEqual([]);
     expect(environment.messages.at(-1)).toMatchObject({ tabId: 7, message: { payload: { checks: false } } });
   });
+
+  it('is read at once where it is added, since the script runs there already', async () => {
+    const environment = new FakeEnvironment();
+    environment.allowedSites.add('https://bsky.app/*');
+    environment.area.items.set('sitesOff', []);
+    environment.tabs = [{ id: 7, url: 'https://bsky.app/profile/ada.example/post/1' }];
+    const worker = await environment.begin();
+    await worker.receive(write('SET_CHECKS', { site: 'bsky.app', on: true }), PAGE_SENDER);
+    await worker.receive(write('ADD_SITE', { host: 'bsky.app' }), PAGE_SENDER);
+    await settled();
+    expect(environment.registered).toEqual(['bsky.app']);
+    expect(environment.messages.at(-1)).toMatchObject({ tabId: 7, message: { payload: { active: true } } });
+  });
 });
 
 describe('a publication’s own domain', () => {
@@ -81,6 +116,15 @@ describe('a publication’s own domain', () => {
     expect(await worker.receive(write('HELLO', {}), tab(1, URL))).toMatchObject({ active: true });
     environment.allowedSites.clear();
     await worker.onPermissionsChanged();
+    expect(environment.registered).toEqual([]);
+  });
+
+  it('is not used any more where the browser took its permission while it was closed', async () => {
+    const environment = new FakeEnvironment();
+    environment.area.items.set('sitesAdded', [HOST]);
+    environment.registered.push(HOST);
+    const worker = await environment.begin();
+    await worker.onRestart();
     expect(environment.registered).toEqual([]);
   });
 

@@ -73,12 +73,13 @@ describe('a body', () => {
     ['a length beyond its end', () => frame({}).fill(255, 0, 4)],
     ['a cut content', () => frame({ a: 1 }).fill(9, 3, 4)],
     ['no JSON', () => withContent(gzipSync('{'))],
+    ['more than fits', () => withContent(gzipSync(`${' '.repeat(33 * 1024 * 1024)}1`))],
     ['no UTF-8', () => withContent(gzipSync(Buffer.from([34, 255, 34])))],
   ])('of %s is refused', async (_, make) => expect(unframe(make())).rejects.toThrow(Malformed));
 });
 
 function withContent(packed: Uint8Array): Uint8Array<ArrayBuffer> {
-  const body = new Uint8Array(BLOCK_BYTES);
+  const body = new Uint8Array(BLOCK_BYTES * Math.ceil((packed.length + 4) / BLOCK_BYTES));
   new DataView(body.buffer).setUint32(0, packed.length);
   body.set(packed, 4);
   return body;

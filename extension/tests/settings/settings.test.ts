@@ -12,6 +12,7 @@ import {
   type Settings,
   writeSettings,
 } from '../../src/settings/settings';
+import { patternsToGiveBack } from '../../src/settings/permissions';
 import { hostOf, isBuiltIn, siteOf } from '../../src/settings/sites';
 import { exportSettings, importSettings } from '../../src/settings/transfer';
 
@@ -81,6 +82,24 @@ describe('settings', () => {
     expect([`sk-${'a'.repeat(19)}`, `pk-${'a'.repeat(20)}`, `sk-${'a'.repeat(20)}!`].some(looksLikeOpenAiKey)).toBe(
       false,
     );
+  });
+});
+
+describe('a permission that was asked for checks', () => {
+  const before = { ...DEFAULTS, verdictRoute: 'other', verdictBaseUrl: 'https://bsky.app/v1', verdictModel: 'm' };
+  const after = { ...before, verdictBaseUrl: 'https://models.example/v1' };
+
+  it('is given back once nothing needs it', () => {
+    expect(patternsToGiveBack(before, before)).toEqual([]);
+    expect(patternsToGiveBack(before, after)).toEqual(['https://bsky.app/*']);
+  });
+
+  it.each<[string, Partial<Settings>]>([
+    ['the server', { apiBaseUrl: 'https://bsky.app' }],
+    ['a site that was added', { sitesAdded: ['bsky.app'] }],
+    ['a site with checks', { verdictSites: ['bsky.app'] }],
+  ])('stays where %s needs it', (_, more) => {
+    expect(patternsToGiveBack(before, { ...after, ...more })).toEqual([]);
   });
 });
 
