@@ -45,6 +45,7 @@ function stage(html: string, anchor: Background['anchor'] = async (text, quotes)
       underlines.claimIds.map((id) =>
         underlines
           .piecesOf(id)
+          .filter(({ node }) => node.isConnected)
           .map(({ range }) => range.toString())
           .join(''),
       ),
@@ -123,6 +124,18 @@ describe('annotations', () => {
     await settled();
     expect(words()).toEqual([]);
     annotations.revalidate();
+    await settled();
+    expect(words()).toEqual([]);
+  });
+
+  it('use no answer if the words around a sentence have changed since', async () => {
+    const { annotations, words } = stage('<p><i>It holds </i>5 litres.</p>', async (text, quotes) => {
+      document.querySelector('i')!.firstChild!.textContent = 'It never holds ';
+      annotations.invalidate();
+      return anchorClaims(text, quotes);
+    });
+    const { findings } = shown('5 litres.');
+    annotations.show({ ...NO_FINDINGS, findings: [{ ...findings[0]!, context: 'It holds 5 litres.' }] });
     await settled();
     expect(words()).toEqual([]);
   });

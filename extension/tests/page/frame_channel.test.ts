@@ -74,6 +74,20 @@ describe('the in-page frame', () => {
     expect(document.querySelectorAll('html > div')).toHaveLength(0);
   });
 
+  it('hears nothing of an earlier frame, and outlives it', () => {
+    const { framed, secret, received } = stage();
+    framed.ensure();
+    const earlier = new Frame(`${PORT_NAME}:${secret()}`);
+    framed.accept(earlier);
+    document.querySelector('html > div')!.remove();
+    framed.ensure();
+    framed.accept(new Frame(`${PORT_NAME}:${secret()}`));
+    earlier.say({ kind: 'close', back: true });
+    earlier.end();
+    expect(received).toEqual([]);
+    expect(document.querySelectorAll('html > div')).toHaveLength(1);
+  });
+
   it('is not printed', () => {
     const { framed } = stage();
     framed.ensure();

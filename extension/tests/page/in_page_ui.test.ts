@@ -61,13 +61,18 @@ it('goes with the last finding, and the focus goes back to the page', () => {
 });
 
 it('stays for the findings that are left', () => {
+  frame.received.length = 0;
   shown = findings('b');
   ui.refresh();
+  frame.say({ kind: 'open', claimId: 'a' });
+  expect(frame.received.filter(({ kind }) => kind === 'view')).toMatchObject([{ view: { kind: 'hidden' } }]);
   expect(document.querySelector('html > div')).not.toBeNull();
   expect(frame.received.at(-1)).toMatchObject({ kind: 'findings', findings: [{ id: 'b' }] });
 });
 
 it('fits a window that gets another size under it', () => {
+  const first = frame.received.find(({ kind }) => kind === 'view');
+  expect(first).toMatchObject({ view: { kind: 'hidden' }, room: { width: 976, height: 676 } });
   resize(320, 256);
   expect(frame.received.at(-1)).toEqual({
     ...{ kind: 'view', view: { kind: 'panel', claimId: 'a' }, focus: false },

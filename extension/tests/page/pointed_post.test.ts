@@ -17,6 +17,7 @@ const FEED: Feed = {
 };
 
 let pointed: PointedPost;
+let pressed: unknown[];
 let listening: AbortController;
 let host: HostElement;
 
@@ -32,7 +33,8 @@ beforeEach(() => {
   document.body.innerHTML = '<main>-</main><p class="post" id="one" tabindex="0">1</p><p class="post" id="two">2</p>';
   vi.spyOn(Element.prototype, 'getBoundingClientRect').mockReturnValue(new DOMRect(10, 10, 300, 100));
   host = new HostElement(document);
-  pointed = new PointedPost(document, host, FEED, 'Check', () => undefined);
+  pressed = [];
+  pointed = new PointedPost(document, host, FEED, 'Check', ({ element }) => void pressed.push(element.textContent));
   listening = new AbortController();
   pointed.listen(listening.signal);
 });
@@ -98,4 +100,19 @@ it('stays at the post with the focus after the pointer has left', () => {
 it('is not brought by what the page does', () => {
   document.querySelector('#one')!.dispatchEvent(new Event('pointerover', { bubbles: true }));
   expect(shown()).toBeNull();
+});
+
+it('is pressed by the reader alone, for the post that stands there by then', () => {
+  const attach = vi.spyOn(Element.prototype, 'attachShadow');
+  hover('#one');
+  const button = (attach.mock.results[0]!.value as ShadowRoot).querySelector('button')!;
+  button.click();
+  expect(pressed).toEqual([]);
+  fire('click', button);
+  expect(pressed).toEqual(['1']);
+  document.querySelector('#one')!.className = 'advertisement';
+  fire('click', button);
+  document.querySelector('#one')!.remove();
+  fire('click', button);
+  expect(pressed).toEqual(['1']);
 });

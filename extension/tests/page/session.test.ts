@@ -31,7 +31,7 @@ function ready(externalId: string, contentText = 'Words.', more: Partial<Ready> 
 /** A page, and a worker that gives the prepared answers in turn. */
 function stage() {
   const said: string[] = [];
-  const replies: (SyncReply | Error)[] = [];
+  const replies: (SyncReply | Error | Promise<SyncReply>)[] = [];
   const names = new Map<string, string>();
   const name = (id: string): string => {
     if (!names.has(id)) names.set(id, `s${names.size + 1}`);
@@ -177,6 +177,17 @@ describe('a page session', () => {
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 B 0']);
   });
 
+  it('repeats nothing of the last post that an answer asks for too late', async () => {
+    const { said, replies, session, becomes } = stage();
+    let answer: (reply: SyncReply) => void = () => undefined;
+    replies.push(new Promise((resolve) => (answer = resolve)));
+    await session.refresh();
+    await becomes(ready('B'));
+    answer({ ok: false, retryAfterMs: 1_000 });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 B 0']);
+  });
+
   it('can be started over', async () => {
     const { said, session } = stage();
     await session.refresh();
@@ -258,6 +269,13 @@ describe('a page session', () => {
     await becomes(ready('A'));
     await becomes(ready('A'), 'https://en.wikipedia.org/wiki/Other_name');
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 A 0']);
+  });
+
+  it('sees an edit at once, however many posts its reader came past', async () => {
+    const { said, becomes } = stage();
+    for (const name of ['A', 'B', 'C', 'D', 'E']) await becomes(ready(name), `https://en.wikipedia.org/wiki/${name}`);
+    await becomes(ready('E', 'Corrected.'));
+    expect(said.at(-1)).toBe('content s6 E 0');
   });
 
   it('sends ever fewer versions of a page that keeps making them, and keeps its place', async () => {
