@@ -16,6 +16,7 @@ import yaml
 
 from contracts.access import ACCESS
 from contracts.topology import CONSUMERS, stream_of
+from kit.bus import DRAIN_S
 from services.commands.process import SERVICES
 from tests.architecture.sources import ROOT
 from tests.deploy.test_files import CHART, variables
@@ -229,6 +230,46 @@ def test_readers_reach_the_gateway_alone(documents: list[dict[str, Any]]) -> Non
         assert given["OPENERRATA_GATEWAY_PUBLIC_URL"] == f"https://{rule['host']}", name
     assert rule["http"]["paths"][0]["backend"]["service"]["name"] == service["metadata"]["name"]
     assert named("Ingress", rendered(ingress={})) == {}
+
+
+def test_what_selects_pods_selects_those_of_its_name_and_release(documents: list[dict[str, Any]]) -> None:
+    labels = {
+        each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"]
+        for each in documents
+        if each["kind"] in ("Deployment", "Job")
+    }
+    for kind, field in (("NetworkPolicy", "podSelector"), ("PodDisruptionBudget", "selector")):
+        for name, each in named(kind, documents).items():
+            wanted = each["spec"][field]["matchLabels"].items()
+            assert wanted >= {("app", "test")}, "several releases share a namespace"
+            assert [pod for pod in labels if wanted <= labels[pod].items()] == [name]
+
+
+def test_an_upgrade_runs_the_jobs_anew_and_lets_each_reach_its_server_first(documents: list[dict[str, Any]]) -> None:
+    jobs, policies = named("Job", documents), named("NetworkPolicy", documents)
+    for name, job in jobs.items():
+        of_job, of_policy = (each["metadata"]["annotations"] for each in (job, policies[name]))
+        assert of_policy["helm.sh/hook"] == of_job["helm.sh/hook"]
+        assert int(of_policy["helm.sh/hook-weight"]) < int(of_job["helm.sh/hook-weight"])
+        deleted = {each["helm.sh/hook-delete-policy"] for each in (of_job, of_policy)}
+        assert deleted == {"before-hook-creation"}, "what is left of the last upgrade is in the way"
+    assert {name for name, each in policies.items() if "annotations" in each["metadata"]} == set(jobs)
+
+
+def test_a_pod_listens_where_the_cluster_asks_and_has_time_to_end(documents: list[dict[str, Any]]) -> None:
+    for name, pod in pods(documents).items():
+        (container,) = pod["containers"]
+        given = {each["name"]: each.get("value") for each in container["env"]}
+        assert given["OPENERRATA_NATS_USER"] == (name if name in SERVICES else "openerrata")
+        assert {given[f"OPENERRATA_{part}_HOST"] for part in ("OPS", "GATEWAY")} == {"0.0.0.0"}
+        if name in SERVICES:
+            ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+            assert ports["operations"] == int(given["OPENERRATA_OPS_PORT"] or 0)
+            assert pod["terminationGracePeriodSeconds"] > DRAIN_S + 5
+    listening = {each["name"]: each.get("value") for each in pods(documents)["gateway"]["containers"][0]["env"]}
+    assert listening["OPENERRATA_GATEWAY_PUBLIC_URL"] == "https://openerrata.example"
+    (ingress,) = named("Ingress", documents).values()
+    assert ingress["spec"]["tls"] == [{"hosts": ["openerrata.example"], "secretName": "tls"}]
 
 
 def test_what_runs_more_than_once_is_never_drained_all_at_once(documents: list[dict[str, Any]]) -> None:
