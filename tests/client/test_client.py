@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Sequence
 from decimal import Decimal
 
+import httpx
 import pytest
 
 from openerrata_client import (
@@ -115,6 +116,24 @@ def test_a_wait_that_is_too_long_is_left_to_the_caller(client: Client, server: J
         client.analyze(text=TEXT)
     assert refused.value.retry_after_s == 40_000
     assert pauses == []
+
+
+def test_no_redirect_takes_the_key_elsewhere_and_a_callers_connections_stay_open(kind: str, pauses: Pauses) -> None:
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return httpx.Response(307, headers={"Location": "https://elsewhere.example/"})
+
+    transport = httpx.MockTransport(answer)
+    made = httpx.Client if kind == "sync" else httpx.AsyncClient
+    http = made(transport=transport, follow_redirects=True)
+    with driven(kind, "https://errata.example", pauses, http=http) as client:
+        for ask in (client.health, lambda: client.analyze(text=TEXT), lambda: list(client.job("j").events())):
+            with pytest.raises(ApiError, match="307"):
+                ask()
+    assert set(asked) == {"errata.example"}
+    assert not http.is_closed
 
 
 def test_it_gives_up_in_the_end(client: Client, server: JobServer, pauses: Pauses) -> None:

@@ -85,11 +85,14 @@ def test_the_receipt_of_a_result_is_verified() -> None:
 
 
 def test_a_receipt_is_verified_by_a_clock_that_is_slow() -> None:
-    result = result_of(JOB)
-    signed = jws.extract_compact(result["receipt"].encode()).payload
     tomorrow = int(time.time()) + 86_400
-    receipt = verify_receipt({**result, "receipt": KEY.sign({**json.loads(signed), "iat": tomorrow})}, keys(KEY))
+    receipt = verify_receipt(changed("receipt", signed_again(iat=tomorrow)), keys(KEY))
     assert receipt.issued_at.timestamp() == tomorrow
+
+
+def signed_again(**more: str | int) -> str:
+    signed = jws.extract_compact(result_of(JOB)["receipt"].encode()).payload
+    return KEY.sign({**json.loads(signed), **more})
 
 
 def changed(name: str, value: object) -> Mapping[str, Any]:
@@ -107,6 +110,7 @@ def changed(name: str, value: object) -> Mapping[str, Any]:
         (changed("more", "\ud800"), "was changed"),
         (changed("more", {"\ud800": 1}), "was changed"),
         (changed("receipt", result_of("01ARZ3NDEKTSV4RRFFQ69G5FAW")["receipt"]), "was changed"),
+        (changed("receipt", signed_again(jti="01ARZ3NDEKTSV4RRFFQ69G5FAW")), "another job"),
         (changed("receipt", None), "no receipt"),
         (changed("receipt", "a.b.c"), "not signed"),
         (changed("receipt", OTHER.sign({"iss": "a"})), "does not list"),
