@@ -95,10 +95,11 @@ describe('a request', () => {
   it('that is too large is not sent', async () => {
     const server = new FakeServer();
     server.says('post.registerObservedVersion', REGISTERED);
-    const send = (length: number) =>
-      callProcedure(server, access, 'post.registerObservedVersion', { text: 'a'.repeat(length) });
+    const send = (length: number, letter = 'a') =>
+      callProcedure(server, access, 'post.registerObservedVersion', { text: letter.repeat(length) });
     const frame = '{"text":""}'.length;
     expect(await send(512 * 1024 - frame + 1)).toEqual({ ok: false, problem: { kind: 'too_large' } });
+    expect(await send(256 * 1024, 'é')).toEqual({ ok: false, problem: { kind: 'too_large' } });
     expect(server.requests).toHaveLength(0);
     expect((await send(512 * 1024 - frame)).ok).toBe(true);
   });
@@ -162,6 +163,14 @@ describe('an answer', () => {
     });
     expect(await without((server) => (server.online = server.permitted = false))).toEqual({ kind: 'offline' });
   });
+
+  it('that does not begin is not waited for without end', async () => {
+    const server = new FakeServer();
+    server.fetch = async (_url, { signal }) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
+    const asked = await callProcedure(server, access, 'post.validateSettings', undefined, 1);
+    expect(asked).toEqual({ ok: false, problem: { kind: 'server_down' } });
+  }, 5_000);
 
   it('that never ends is not read to its end', async () => {
     let sent = 0;
