@@ -43,6 +43,11 @@ class Clock(StillClock):
         return self.passed
 
 
+def answer_of(status: int, body: str = "", media_type: str = "text/plain") -> httpx.Response:
+    """An answer whose body is still to be read, as over a connection."""
+    return httpx.Response(status, stream=httpx.ByteStream(body.encode()), headers={"content-type": media_type})
+
+
 @dataclass
 class Served:
     """A witness that answers by its script, and honestly where it has no status and after it."""
@@ -56,15 +61,15 @@ class Served:
         """One request."""
         self.asked += 1
         if (status := next(self.script, None)) is not None:
-            return httpx.Response(status)
+            return answer_of(status)
         sent = Submission.parse(request.content)
         checkpoint = Checkpoint.parse(sent.note.text)
         if sent.old != self.size:
-            return httpx.Response(409, content=f"{self.size}\n", headers={"content-type": "text/x.tlog.size"})
+            return answer_of(409, f"{self.size}\n", "text/x.tlog.size")
         if 0 < self.size < checkpoint.size:
             verify_consistency(self.size, checkpoint.size, self.root, checkpoint.root, sent.proof)
         self.size, self.root = checkpoint.size, checkpoint.root
-        return httpx.Response(200, content=f"{COSIGNER.sign(sent.note.text, 1_800_000_000)}\n".encode())
+        return answer_of(200, f"{COSIGNER.sign(sent.note.text, 1_800_000_000)}\n")
 
 
 @dataclass
