@@ -8,6 +8,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
+from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA, Consumer
 from contracts.v1 import (
@@ -19,7 +20,7 @@ from contracts.v1 import (
 from kit.bus import Bus, RequestRejected, RequestTimeout
 from kit.embedded import EmbeddedStack
 from kit.errors import Reject
-from kit.publisher import BusError, PublishConflict
+from kit.publisher import BusError, PublishConflict, Receipt
 from tests.support.delivering import (
     WITHIN_S,
     WORK,
@@ -56,6 +57,28 @@ async def test_only_one_of_many_writers_of_a_once_fact_wins(bus: Bus) -> None:
     )
     assert sum(isinstance(outcome, PublishConflict) for outcome in outcomes) == 9
     assert await stored(bus, InvestigationFailed) == 2
+
+
+async def test_a_once_fact_whose_receipt_was_lost_does_not_meet_itself(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    investigation, wait_for_receipt, lost = uuid4(), Bus.wait_for_receipt, [1]
+
+    async def lose(bus: Bus, future: asyncio.Future[Msg]) -> Receipt:
+        outcome = (await asyncio.gather(wait_for_receipt(bus, future), return_exceptions=True))[0]
+        if lost:
+            raise BusError(f"no receipt {lost.pop()}")
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(Bus, "wait_for_receipt", lose)
+    assert (await bus.publish(failed(investigation), correlation=uuid4())).duplicate
+    lost.append(2)
+    with pytest.raises(PublishConflict):  # of a rival with the same id, which is another fact
+        await bus.publish(failed(investigation), correlation=uuid4())
+    assert await stored(bus, InvestigationFailed) == 1
+    assert not lost
 
 
 async def test_a_fact_without_a_stream_is_an_error(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
