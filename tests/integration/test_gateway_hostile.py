@@ -140,7 +140,7 @@ async def sent(running: Running, request: bytes) -> bytes:
     reader, writer = await asyncio.open_connection(address.host, address.port)
     try:
         writer.write(request)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):  # a stalled machine is no error of ours
             return await reader.read(4_096)
     finally:
         writer.close()
