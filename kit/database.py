@@ -55,7 +55,6 @@ class Database:
             isolation_level="AUTOCOMMIT",  # saves two round trips a query
         )
         event.listen(self._engine.sync_engine, "checkout", _require_alive)
-        self._in_transaction = self._engine.execution_options(isolation_level="READ COMMITTED")
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncConnection]:
@@ -66,7 +65,9 @@ class Database:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
         """A pooled connection in a transaction, committed at the end or rolled back by an exception."""
-        async with self._in_transaction.begin() as connection:
+        async with self._engine.begin() as connection:
+            # The driver's own way to begin would first change the session, which a cancelled task leaves half done.
+            await connection.exec_driver_sql("BEGIN ISOLATION LEVEL READ COMMITTED")
             yield connection
 
     async def write(self) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+
+import psycopg.waiting
 import pytest
 
 from kit.database import Database
@@ -50,5 +54,50 @@ async def test_a_checkout_asks_the_server_nothing(database_url: str) -> None:
         async with database.connect(), await owner(database_url) as db:
             found = await db.execute("SELECT query FROM pg_stat_activity WHERE pid = %s", (pid,))
             assert await found.fetchone() == ("SELECT pg_backend_pid()",)
+    finally:
+        await database.close()
+
+
+async def test_whoever_leaves_while_a_transaction_opens_gives_the_connection_back(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a client that disconnects: the moments at which a driver with much to do gives way to others are all met."""
+    monkeypatch.setattr(psycopg.waiting, "MAX_BUSY_TIME", 0)
+    database = Database(database_url, role="reader", pool_size=1)
+
+    async def ask() -> None:
+        async with database.transaction() as connection:
+            await connection.exec_driver_sql("SELECT 1")
+
+    try:
+        for turns in range(12):
+            await backend(database)
+            asking = asyncio.create_task(ask())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            del asking
+            gc.collect()
+        assert [record.getMessage() for record in caplog.records if record.name.startswith("sqlalchemy.pool")] == []
+    finally:
+        await database.close()
+
+
+async def test_a_transaction_is_kept_as_a_whole_or_not_at_all(database_url: str) -> None:
+    database = Database(database_url, role="reader", pool_size=1)
+    try:
+        async with database.connect() as connection:
+            await connection.exec_driver_sql("CREATE TEMP TABLE kept (number int)")
+        with pytest.raises(LookupError):
+            async with database.transaction() as connection:
+                await connection.exec_driver_sql("INSERT INTO pg_temp.kept VALUES (1)")
+                raise LookupError
+        async with database.transaction() as connection:
+            await connection.exec_driver_sql("INSERT INTO pg_temp.kept VALUES (2)")
+            isolation = (await connection.exec_driver_sql("SHOW transaction_isolation")).scalar_one()
+        async with database.connect() as connection:
+            kept = (await connection.exec_driver_sql("SELECT number FROM pg_temp.kept")).scalars().all()
+        assert (isolation, kept) == ("read committed", [2])
     finally:
         await database.close()
