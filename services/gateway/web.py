@@ -92,10 +92,8 @@ class Gateway:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if self.labels is not None and scope["type"] != "lifespan" and scope["path"].startswith(LABELS):
+        if self.labels is not None and (scope["type"] == "websocket" or scope["path"].startswith(LABELS)):
             await self.labels(scope, receive, send)
-        elif scope["type"] != "http":
-            await self.shell(scope, receive, send)
         elif scope["path"] == APPEALS:
             await self._appeals(scope, receive, send)
         elif scope["path"].startswith(PROOFS):

@@ -381,6 +381,19 @@ async def test_a_gateway_that_stops_ends_its_streams(
             await socket.recv()
 
 
+async def test_sockets_elsewhere_are_refused_without_a_word_in_the_log(
+    nats_url: str, database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OPENERRATA_LABELER_DID", LABELER)
+    monkeypatch.setenv("OPENERRATA_LABELER_KEY", SECRET)
+    async with serving(nats_url, database_url) as running:
+        for path in ("/", "/health", "/trpc/post.batchStatus", "/events", "/desk", f"{SUBSCRIBE}s"):
+            with pytest.raises(InvalidStatus) as refusal:
+                await connect(str(running.http.base_url.join(path)).replace("http", "ws", 1))
+            assert refusal.value.response.status_code == 403, path
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 @pytest.mark.requirement("FS-57")
 async def test_there_is_no_labeler_by_default(nats_url: str, database_url: str) -> None:
     """FS-57: The labeler is off until the operator gives it a DID and a key"""
