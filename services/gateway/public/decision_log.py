@@ -56,7 +56,7 @@ class DecisionLogEndpoint:
 
     async def _answer(self, request: Request, path: str) -> Response:
         if request.method not in ("GET", "HEAD"):
-            return _refuse(405, "only GET")
+            return _refuse(405, "only GET", allow="GET, HEAD")
         try:
             note = await self.newest()
             if note is None:
@@ -162,5 +162,5 @@ def _read_index(name: str) -> int | None:
     return int(name) if name.isascii() and name.isdigit() and len(name) < 16 else None
 
 
-def _refuse(status: int, why: str) -> Response:
-    return Response(f"{why}\n", status, media_type=_TEXT, headers={"cache-control": "no-store"})
+def _refuse(status: int, why: str, **headers: str) -> Response:
+    return Response(f"{why}\n", status, media_type=_TEXT, headers={"cache-control": "no-store", **headers})

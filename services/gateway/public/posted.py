@@ -36,9 +36,9 @@ Model = TypeVar("Model", bound=BaseModel)
 class Refusal(Exception):
     """The answer to what is not taken."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, *headers: tuple[bytes, bytes]) -> None:
         super().__init__(message)
-        self.reply = answer(status, {"message": message})
+        self.reply = answer(status, {"message": message}, *headers)
 
 
 class PostedRequests:
@@ -50,19 +50,25 @@ class PostedRequests:
         self._attempts = TokenBuckets(clock, burst=ATTEMPTS, every_s=60.0)
 
     async def read(self, scope: Scope, receive: Receive) -> tuple[bytes, str, bool]:
-        """The body, the network that it comes from, and whether it is a form. Raises: Refusal."""
-        if scope["method"] != "POST":
-            raise Refusal(405, "only POST")
+        """The body, the network that it comes from, and whether it is a form; the body is read in any case.
+
+        Raises: Refusal.
+        """
         network = ip_range_prefix(self._address(scope))
-        if not self._attempts.take(network):
-            raise Refusal(429, "Too many requests; please try again later.")
+        is_posted = scope["method"] == "POST"
+        is_admitted = not is_posted or self._attempts.take(network)
         headers = dict(scope["headers"])
+        body = await self._read(headers, receive)
+        if not is_posted:
+            raise Refusal(405, "only POST", (b"allow", b"POST"))
+        if not is_admitted:
+            raise Refusal(429, "Too many requests; please try again later.")
         kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
         if kind not in (JSON, FORM):
             raise Refusal(415, f"The body must be {JSON.decode()} or {FORM.decode()}.")
         if kind == FORM and headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none"):
             raise Refusal(403, "The form must be on a page of this server.")
-        return await self._read(headers, receive), network, kind == FORM
+        return body, network, kind == FORM
 
     async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         try:

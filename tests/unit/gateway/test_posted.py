@@ -60,3 +60,29 @@ async def test_a_network_may_send_so_much_and_then_one_a_minute_whatever_comes_o
     assert await status("198.51.100.1", b"application/json") == 200
     clock.pass_by(60)
     assert [await status("192.0.2.1", b"application/json") for _ in range(2)] == [200, 429]
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "attempts", "status"),
+    [
+        ("PUT", b"application/json", 1, 405),
+        ("POST", b"text/plain", 1, 415),
+        ("POST", b"application/json", ATTEMPTS + 1, 429),
+    ],
+)
+async def test_a_body_is_read_even_if_it_is_refused(method: str, kind: bytes, attempts: int, status: int) -> None:
+    """A client that is still sending would see a broken connection, and not the reason."""
+    posted = PostedRequests(StillClock(), lambda _: "192.0.2.1", BodyTimeouts(1, 1))
+    scope = {"method": method, "headers": [(b"content-type", kind)]}
+    left: list[bytes] = []
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": left.pop(), "more_body": bool(left)}
+
+    for _ in range(attempts - 1):
+        left = [b"x"]
+        await posted.read(scope, receive)
+    left = [b"x"] * 3
+    with pytest.raises(Refusal) as refusal:
+        await posted.read(scope, receive)
+    assert (refusal.value.reply.status, left) == (status, [])

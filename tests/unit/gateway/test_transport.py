@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -46,6 +47,22 @@ async def test_the_wrong_method_is_refused() -> None:
     assert (await bench.query(VIEW, {"postVersionId": "x"})).status_code == 405
     assert error(await bench.mutate(LOOK, {"investigationId": "x"}))["code"] == "METHOD_NOT_SUPPORTED"
     assert (await bench.http.put(f"/trpc/{LOOK}")).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", f"/trpc/{LOOK}", "GET"),
+        ("GET", f"/trpc/{VIEW}", "POST"),
+        ("GET", "/v1/appeals", "POST"),
+        ("DELETE", f"/v1/appeals/{UUID(int=7)}/proof", "POST"),
+        ("POST", "/log/v1/checkpoint", "GET, HEAD"),
+        ("POST", "/events", "GET"),
+    ],
+)
+async def test_a_wrong_method_is_answered_with_the_right_ones(method: str, path: str, allowed: str) -> None:
+    answer = await Bench().http.request(method, path)
+    assert (answer.status_code, answer.headers.get("allow")) == (405, allowed)
 
 
 @pytest.mark.parametrize("content_type", [None, "text/plain", "multipart/form-data", "application/octet-stream"])
