@@ -193,7 +193,7 @@ async def test_answers_nothing_that_is_not_on_disk(store: Store) -> None:
 async def test_a_body_that_does_not_come_is_waited_for_until_its_time_is_over(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or whoever connects and says nothing would take a place for ever."""
+    """A client that connects and says nothing would take a place for ever."""
     monkeypatch.setattr("services.witness.app.BODY_TIMEOUT_S", 0.01)
 
     async def begun() -> AsyncIterator[bytes]:
