@@ -112,14 +112,11 @@ class Rpc:
         self, procedure: Procedure | None, path: str, scope: Scope, receive: Receive, correlation: UUID
     ) -> Reply:
         trace = (b"x-correlation-id", str(correlation).encode())
-        allowed: HeaderList = ()
         try:
             body, headers = await self._call(procedure, path, scope, receive, correlation)
             return Reply(200, body, (*headers, trace))
         except RpcFailure as failure:
             error = failure.error
-            if procedure is not None and error.name == "METHOD_NOT_SUPPORTED":
-                allowed = ((b"allow", ", ".join(sorted(procedure.methods)).encode()),)
         except Refused as refusal:
             extra = () if refusal.code is None else (("openerrataCode", refusal.code),)
             error = RpcError(refusal.name, refusal.message, path, extra)
@@ -131,7 +128,7 @@ class Rpc:
         except Exception:
             log.exception("internal error", procedure=path, correlation=str(correlation))
             error = RpcError("INTERNAL_SERVER_ERROR", "Internal error", path)
-        return Reply(error.http, orjson.dumps(error.body()), (*_VOLATILE, *allowed, trace))
+        return Reply(error.http, orjson.dumps(error.body()), (*_VOLATILE, trace))
 
     async def _call(
         self, procedure: Procedure | None, path: str, scope: Scope, receive: Receive, correlation: UUID

@@ -52,8 +52,6 @@ async def test_the_wrong_method_is_refused() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("PUT", f"/trpc/{LOOK}", "GET"),
-        ("GET", f"/trpc/{VIEW}", "POST"),
         ("GET", "/v1/appeals", "POST"),
         ("DELETE", f"/v1/appeals/{UUID(int=7)}/proof", "POST"),
         ("POST", "/log/v1/checkpoint", "GET, HEAD"),
