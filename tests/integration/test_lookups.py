@@ -249,7 +249,7 @@ async def test_what_was_found_before_is_the_newest_verified_result_of_another_ve
 
 
 async def test_a_run_waits_for_the_read_model_and_then_comes_back() -> None:
-    away = Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")
+    away = Database("postgresql+psycopg://reader@127.0.0.1:9/none", role="reader")
     began = asyncio.get_running_loop().time()
     with pytest.raises(Retry, match="database"):
         await SqlReads(away, patience_s=1.5).prior(UUID(int=1), UUID(int=2), FACT_CHECK)

@@ -125,7 +125,7 @@ async def apply(url: str) -> None:
 def test_an_operator_rates_a_publisher(nats_url: str, tmp_path: Path) -> None:
     """FH-136: A moderator may set a score with a reason."""
     environment = {
-        "OPENERRATA_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none",
+        "OPENERRATA_DATABASE_URL": "postgresql://reader@127.0.0.1:9/none",
         "OPENERRATA_NATS_URL": nats_url,
         "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
         "OPENERRATA_S3_ACCESS_KEY": "none",

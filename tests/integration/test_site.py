@@ -279,7 +279,7 @@ async def test_what_is_under_way_is_not_shown(http: httpx.AsyncClient, database_
 
 async def test_without_a_database_pages_say_so(database_url: str) -> None:
     errata, _ = public_record()
-    nowhere = "postgresql+psycopg://nobody@127.0.0.1:9/none"
+    nowhere = "postgresql+psycopg://reader@127.0.0.1:9/none"
     async with pages_of(nowhere, errata.now) as router, client_of(router) as client:
         for path in ("/corrections", "/figures", page_of(MOON), "/feeds/all.atom"):
             response = await client.get(path)

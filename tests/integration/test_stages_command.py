@@ -37,7 +37,7 @@ def test_an_operator_changes_a_stage(nats_url: str, tmp_path: Path) -> None:
     FH-107: An unknown provider falls back, or is 400 where it is configured.
     """
     environment = {
-        "OPENERRATA_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none",
+        "OPENERRATA_DATABASE_URL": "postgresql://reader@127.0.0.1:9/none",
         "OPENERRATA_NATS_URL": nats_url,
         "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
         "OPENERRATA_S3_ACCESS_KEY": "none",

@@ -93,7 +93,7 @@ async def test_the_command_from_any_place_to_the_end_and_beyond(tmp_path: Path) 
     with nats_server(tmp_path) as server:
         given = {
             "OPENERRATA_NATS_URL": server.endpoints.nats_url,
-            "OPENERRATA_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none",
+            "OPENERRATA_DATABASE_URL": "postgresql://reader@127.0.0.1:9/none",
             "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
             "OPENERRATA_S3_ACCESS_KEY": "none",
             "OPENERRATA_S3_SECRET_KEY": "none",

@@ -14,7 +14,7 @@ class OpenErrataError(Exception):
     """Base of everything that this package raises. It can be sent to another process, as all exceptions can."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # of pickle's protocol 2
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # typeshed lacks it
 
 
 class UnreadableAnswerError(OpenErrataError, ValueError):

@@ -353,7 +353,7 @@ class Bench:
         self.room = Room()
         self.lookups = MemoryLookups()
         self.registry = CollectorRegistry()
-        nowhere = Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")
+        nowhere = Database("postgresql+psycopg://reader@127.0.0.1:9/none", role="reader")
         self.app = assemble(
             GatewaySettings(**settings),
             Dependencies(

@@ -46,7 +46,7 @@ def endpoint(*, connects: int = 99, clients: int = 99, per_network: int = 99, st
     clock = StillClock()
     return LabelsEndpoint(
         LabelSource(Labeler("did:plc:z72i7hdynmk6r22z27h6tvur", LabelKey.parse("1f" * 32)), Labels()),
-        PublicRecord(Database("postgresql+psycopg://nobody@127.0.0.1:9/none", role="reader")),
+        PublicRecord(Database("postgresql+psycopg://reader@127.0.0.1:9/none", role="reader")),
         Admission(TokenBuckets(clock, burst=connects, every_s=60), clients=clients, per_network=per_network),
         lambda scope: str(scope["client"][0]),
         clock,
