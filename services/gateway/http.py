@@ -81,6 +81,15 @@ def page_origin(public_url: str, host: str) -> str:
     return f"http://{host if _HOST.fullmatch(host) else 'localhost'}"
 
 
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Whether this header names gzip, and with a weight above zero."""
+    for each in accept_encoding.lower().split(","):
+        coding, _, weight = each.partition(";")
+        if coding.strip() == "gzip":
+            return weight.replace(" ", "").rstrip("0.") != "q="
+    return False
+
+
 async def read_body(receive: Receive, content_length: bytes, timeouts: BodyTimeouts) -> bytes:
     """Read the whole body of a request.
 

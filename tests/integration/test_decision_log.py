@@ -206,6 +206,8 @@ async def test_tiles_have_their_paths_widths_and_headers(logged: Logged, size: i
         response = await logged.http.get(f"/log/v1/{bundle.path}", headers={"accept-encoding": "gzip"})
         assert response.headers["content-encoding"] == "gzip"
         assert list(decode_bundle(bundle, response.content)) == leaves[bundle.number * 256 :][: bundle.width]
+        plain = await logged.http.get(f"/log/v1/{bundle.path}", headers={"accept-encoding": "gzip;q=0"})
+        assert (plain.content, "content-encoding" in plain.headers) == (response.content, False)
     beyond = Tile(0, size // 256, size % 256 + 1) if size % 256 < 255 else Tile(0, size // 256)
     for path in (beyond.path, Tile(0, size // 256 + 1).path, "tile/0/00", "tile/x/000", "tile/64/000", "other"):
         assert (await logged.http.get(f"/log/v1/{path}")).status_code == 404, path

@@ -104,6 +104,12 @@ async def test_pages_are_packed_where_that_is_understood(http: httpx.AsyncClient
     assert gzip.decompress(raw) == plain.content
     assert plain.headers["etag"] == response.headers["etag"]
     assert len(raw) < len(plain.content) / 2
+    for refusing in ("gzip;q=0", "identity, GZIP ; q=0.000", "br"):
+        answer = await http.get(page_of(MOON), headers={"accept-encoding": refusing})
+        assert "content-encoding" not in answer.headers, refusing
+    for taking in ("br, gzip;q=0.10", "gzip;q=1.0"):
+        answer = await http.get(page_of(MOON), headers={"accept-encoding": taking})
+        assert answer.headers["content-encoding"] == "gzip", taking
 
 
 async def test_an_audit_of_any_size_is_a_small_page(http: httpx.AsyncClient, database_url: str) -> None:

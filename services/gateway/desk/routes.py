@@ -176,8 +176,9 @@ class Desk:
 
     async def _log_in(self, request: Request) -> Response:
         form = await self._read(request)
-        if not self._logins.take(ip_range_prefix(self._address(request.scope))):
-            raise Problem("RATE_LIMITED")
+        network = ip_range_prefix(self._address(request.scope))
+        if not self._logins.take(network):
+            raise Problem("RATE_LIMITED", retry_after_s=self._logins.allowance(network).next_in_s)
         before = self._visitors.read(request)
         if before is None:
             return self._show_login(request, "The page was too old. Please try again.")

@@ -5,8 +5,9 @@ What limits appeals is read from the tables; of two that come at once the stream
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Final
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -22,7 +23,7 @@ from kit.web import WebError, parse_url
 from services.gateway.domain import derive_ip_range_key
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send
 from services.gateway.ports import Facts, Unavailable
-from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse, send_answer
+from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse, refuse_for, send_answer
 from services.gateway.public.proofs import check_by_author
 from services.gateway.rate_limit import TokenBuckets
 from services.gateway.record.repository import PublicRecord
@@ -109,8 +110,7 @@ class AppealsEndpoint:
             check_by_author(target, has_statement=wanted.statement is not None)
         if target.is_open:
             raise Refusal(409, "An appeal against this investigation is open already.")
-        if target.recent >= A_DAY or not self._taken.take(network):
-            raise Refusal(429, f"At most {A_DAY} appeals a day are taken from one network.")
+        self._admit(target.recent, network)
         event = AppealOpened(
             follows=target.newest,
             appeal_id=self._clock.new_id(),
@@ -134,6 +134,16 @@ class AppealsEndpoint:
             return go_to(page)
         token = {"token": make_proof_token(event.appeal_id)} if event.by_author else {}
         return answer(201, {"appeal_id": str(event.appeal_id), "page": page, **token}, (b"location", page.encode()))
+
+    def _admit(self, recent: Sequence[datetime], network: str) -> None:
+        """Count an appeal of a network. Raises: Refusal: it is one too many."""
+        if len(recent) >= A_DAY:
+            wait_s = (recent[A_DAY - 1] + DAY - self._clock.now()).total_seconds()
+        elif not self._taken.take(network):
+            wait_s = self._taken.allowance(network).next_in_s
+        else:
+            return
+        raise refuse_for(wait_s, f"At most {A_DAY} appeals a day are taken from one network.")
 
 
 def read_form(body: bytes) -> bytes:

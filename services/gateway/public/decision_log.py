@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from kit.cache import Cache
 from kit.clock import Clock
 from services.gateway.domain import parse_id
+from services.gateway.http import accepts_gzip
 from services.gateway.ports import Unavailable
 from services.gateway.record.decision_log import LogEntry, PublishedNote
 from services.gateway.record.question import BadQuestion
@@ -120,7 +121,7 @@ class DecisionLogEndpoint:
                 data = gzip.compress(encode_bundle(leaves), mtime=0)
                 self._tiles.put(what.path, data)
         headers = _IMMUTABLE | {"vary": "accept-encoding"}
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if accepts_gzip(request.headers.get("accept-encoding", "")):
             return Response(data, media_type=_BYTES, headers=headers | {"content-encoding": "gzip"})
         return Response(gzip.decompress(data), media_type=_BYTES, headers=headers)
 

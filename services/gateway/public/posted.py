@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from math import ceil
 from typing import Final, TypeVar
 
 import orjson
@@ -41,6 +42,11 @@ class Refusal(Exception):
         self.reply = answer(status, {"message": message}, *headers)
 
 
+def refuse_for(seconds: float, message: str) -> Refusal:
+    """The answer to one request too many, which may come again after so many seconds."""
+    return Refusal(429, message, (b"retry-after", str(max(1, ceil(seconds))).encode()))
+
+
 class PostedRequests:
     """Reads requests within the limits of their networks. `address` says where a request comes from."""
 
@@ -62,7 +68,7 @@ class PostedRequests:
         if not is_posted:
             raise Refusal(405, "only POST", (b"allow", b"POST"))
         if not is_admitted:
-            raise Refusal(429, "Too many requests; please try again later.")
+            raise refuse_for(self._attempts.allowance(network).next_in_s, "Too many requests; please try again later.")
         kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
         if kind not in (JSON, FORM):
             raise Refusal(415, f"The body must be {JSON.decode()} or {FORM.decode()}.")

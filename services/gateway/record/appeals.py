@@ -20,7 +20,8 @@ _TARGET: Final = sql("""
         coalesce((SELECT max(a.sequence) FROM appeal a WHERE a.investigation_id = d.investigation_id), 0) AS newest,
         p.platform, w.platform_user_id AS author, h.confirmed IS TRUE AS is_confirmed,
         EXISTS (SELECT FROM appeal a WHERE a.investigation_id = d.investigation_id AND a.outcome IS NULL) AS is_open,
-        (SELECT count(*) FROM appeal a WHERE a.range_key = :range_key AND a.opened_at > :since) AS recent
+        ARRAY(SELECT a.opened_at FROM appeal a WHERE a.range_key = :range_key AND a.opened_at > :since
+            ORDER BY a.opened_at DESC) AS recent
     FROM investigation_doc d JOIN investigation i ON i.id = d.investigation_id AND i.origin <> 'CONTROL'
         JOIN post_version v ON v.id = i.post_version_id JOIN post p ON p.id = v.post_id
         LEFT JOIN version_heading h ON h.post_version_id = v.id AND h.confirmed LEFT JOIN author w ON w.id = h.author_id
@@ -87,8 +88,8 @@ _COUNTS: Final = sql("""
 class AppealTarget:
     """A result that may be appealed against.
 
-    Shapes: `claims` are the findings that stand. `newest` is the sequence of its newest appeal, 0: none. `recent` are
-    the appeals of the caller's network against any result. `author` is who wrote the post, by the site's word;
+    Shapes: `claims` are the findings that stand. `newest` is the sequence of its newest appeal, 0: none. `recent`: when
+    the caller's network appealed against any result, newest first. `author` is who wrote the post, by the site's word;
     `is_confirmed`: the site has confirmed the text.
     """
 
@@ -99,7 +100,7 @@ class AppealTarget:
     author: str | None
     is_confirmed: bool
     is_open: bool
-    recent: int
+    recent: tuple[datetime, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

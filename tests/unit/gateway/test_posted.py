@@ -42,12 +42,14 @@ async def test_a_failure_is_answered_in_words(failure: Exception, status: int, s
 async def test_a_network_may_send_so_much_and_then_one_a_minute_whatever_comes_of_it() -> None:
     clock = StillClock()
     posted = PostedRequests(clock, lambda scope: str(scope["client"][0]), BodyTimeouts(1, 1))
+    waits: list[bytes | None] = []
 
     async def status(address: str, kind: bytes) -> int:
         scope = {"method": "POST", "headers": [(b"content-type", kind)], "client": (address, 1)}
         try:
             await posted.read(scope, receive)
         except Refusal as refusal:
+            waits.append(dict(refusal.reply.headers).get(b"retry-after"))
             return refusal.reply.status
         return 200
 
@@ -57,6 +59,7 @@ async def test_a_network_may_send_so_much_and_then_one_a_minute_whatever_comes_o
     kinds = [b"application/json", b"text/plain"] * (ATTEMPTS // 2)
     assert [await status("192.0.2.1", kind) for kind in kinds] == [200, 415] * (ATTEMPTS // 2)
     assert await status("192.0.2.99", b"application/json") == 429, "it is one network"
+    assert waits[-2:] == [None, b"60"]
     assert await status("198.51.100.1", b"application/json") == 200
     clock.pass_by(60)
     assert [await status("192.0.2.1", b"application/json") for _ in range(2)] == [200, 429]

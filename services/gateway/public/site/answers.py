@@ -14,6 +14,8 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from services.gateway.http import accepts_gzip
+
 HTML: Final = "text/html; charset=utf-8"
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -49,7 +51,7 @@ def answer(
     if _has_it(request, tag):
         del headers["content-type"]
         return Response(b"", 304, headers)
-    if packable and "gzip" in request.headers.get("accept-encoding", ""):
+    if packable and accepts_gzip(request.headers.get("accept-encoding", "")):
         headers["content-encoding"] = "gzip"
         body = gzip.compress(body, 5, mtime=0)
     return Response(body, status, headers)
