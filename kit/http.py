@@ -20,7 +20,7 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.embed import Server
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 BACKLOG = 1_024
 """Connections that wait in the kernel to be accepted."""
@@ -122,11 +122,36 @@ def ensure_files_for(connections: int) -> int:
     return allowed
 
 
+class _Bounded:
+    """Refuses requests while as many are under way as there may be connections.
+
+    A client that leaves frees its connection at once, while what it asked for goes on: without a bound, clients that
+    ask and leave would fill the memory.
+    """
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app = app
+        self._most = most
+        self._under_way = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._under_way >= self._most and scope["type"] == "http":
+            headers = [(b"retry-after", b"3"), (b"cache-control", b"no-store"), (b"content-length", b"0")]
+            await send({"type": "http.response.start", "status": 503, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        self._under_way += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._under_way -= 1
+
+
 class HttpServer:
     """One application on one bound socket, from `start` to `stop`.
 
-    Units: `connections` at once, further ones wait; `header_timeout_s` for the headers of a request, also of the next
-    one on a connection that is kept open.
+    Units: `connections` at once, further ones wait, and as many requests; `header_timeout_s` for the headers of a
+    request, also of the next one on a connection that is kept open.
     """
 
     def __init__(
@@ -139,7 +164,8 @@ class HttpServer:
         websockets: bool = False,
     ) -> None:
         self.address: tuple[str, int] = bound.getsockname()[:2]
-        self._server = _Server(app, bound, ensure_files_for(connections), header_timeout_s, websockets)
+        allowed = ensure_files_for(connections)
+        self._server = _Server(_Bounded(app, allowed), bound, allowed, header_timeout_s, websockets)
         self._task: asyncio.Task[None] | None = None
 
     @property

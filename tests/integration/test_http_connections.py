@@ -9,11 +9,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
+from starlette.types import ASGIApp
 
 from kit.http import SPARE_FILES, HttpServer, bind, ensure_files_for, files_for
 from services.gateway.http import Receive, Reply, Scope, Send, respond
 
 WITHIN_S = 2.0
+CONNECTIONS = 4
 ASK = b"GET / HTTP/1.1\r\nhost: a\r\n"
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -23,9 +25,9 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @asynccontextmanager
-async def serving(**limits: Any) -> AsyncIterator[Callable[[], Any]]:
+async def serving(app: ASGIApp = answer, **limits: Any) -> AsyncIterator[Callable[[], Any]]:
     """A server, and what connects to it."""
-    server = HttpServer(answer, bind("127.0.0.1", 0), **limits)
+    server = HttpServer(app, bind("127.0.0.1", 0), **limits)
     await server.start()
     async with AsyncExitStack() as connections:
 
@@ -47,6 +49,44 @@ async def test_many_idle_connections_silence_nobody() -> None:
         writer.write(ASK + b"connection: close\r\n\r\n")
         async with asyncio.timeout(WITHIN_S):
             assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+
+
+async def test_clients_that_leave_do_not_fill_the_memory() -> None:
+    """A request goes on when its client has left, and the next client has its connection."""
+    may_end, all_wait = asyncio.Event(), asyncio.Event()
+    under_way = most = 0
+
+    async def wait(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        if under_way == CONNECTIONS:
+            all_wait.set()
+        await may_end.wait()
+        under_way -= 1
+        await respond(send, Reply(200, b"ok"))
+
+    async with serving(wait, connections=CONNECTIONS) as connect:
+
+        async def ask() -> bytes:
+            reader, writer = await connect()
+            writer.write(ASK + b"connection: close\r\n\r\n")
+            async with asyncio.timeout(WITHIN_S):
+                return bytes(await reader.read())
+
+        leaving = [(await connect())[1] for _ in range(CONNECTIONS)]
+        for writer in leaving:
+            writer.write(ASK + b"\r\n")
+        async with asyncio.timeout(WITHIN_S):
+            await all_wait.wait()
+        for writer in leaving:
+            writer.close()
+        refused = [await ask() for _ in range(2 * CONNECTIONS)]
+        assert {each.partition(b"\r\n")[0] for each in refused} == {b"HTTP/1.1 503 Service Unavailable"}
+        assert all(b"retry-after: 3\r\n" in each for each in refused)
+        assert most == CONNECTIONS
+        may_end.set()
+        assert (await ask()).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", ASK, ASK + b"\r\n"], ids=["nothing", "a word", "slowly", "idle"])
