@@ -22,6 +22,7 @@ WORD_LIMIT: Final = 10_000
 
 _SEGMENT: Final = re.compile(r"[0-9]+")
 _USER_KEY: Final = re.compile(r"sk-[A-Za-z0-9_-]{20,}")
+_WITH_PORT: Final = re.compile(r"([0-9.]+):[0-9]+|\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 GateVerdict = Literal["ok", "outdated", "malformed"]
@@ -93,12 +94,16 @@ def resolve_client_address(peer: str, forwarded_for: str, trusted_proxies: int) 
     """The reader's address: the socket's, or the one that the outermost of our own proxies saw.
 
     Entries further left in `forwarded_for` were written by the client and are not trusted; a chain shorter than our
-    proxies did not pass them.
+    proxies did not pass them. Some proxies add the port, with which every connection would be a network of its own.
     """
     if trusted_proxies == 0:
         return peer
     hops = [hop.strip() for hop in forwarded_for.split(",") if hop.strip()]
-    return hops[-trusted_proxies] if len(hops) >= trusted_proxies else peer
+    if len(hops) < trusted_proxies:
+        return peer
+    seen = hops[-trusted_proxies]
+    with_port = _WITH_PORT.fullmatch(seen)
+    return seen if with_port is None else with_port[1] or with_port[2]
 
 
 def find_occurrence_fault(occurrences: Sequence[ObservedImage], text_length: int | None) -> str | None:

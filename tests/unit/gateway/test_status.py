@@ -220,6 +220,9 @@ async def test_an_unfinished_version_is_read_every_time() -> None:
         (2, "6.6.6.6, 198.51.100.1, 10.0.0.1", "198.51.100.1"),
         (2, "198.51.100.1", ADDRESS),
         (1, "", ADDRESS),
+        (1, "198.51.100.1:50001", "198.51.100.1"),
+        (1, "6.6.6.6, [2001:db8::7]:50001", "2001:db8::7"),
+        (1, "2001:db8::7", "2001:db8::7"),
     ],
 )
 async def test_only_our_own_proxies_may_name_the_reader(proxies: int, forwarded: str, address: str) -> None:
