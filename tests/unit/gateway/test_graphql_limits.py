@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx
 import pytest
-from graphql import get_introspection_query
+from graphql import DocumentNode, get_introspection_query
 
 from kit.database import Database
-from services.gateway.public.graphql.execute import Answer, GraphQL
+from services.gateway.public.graphql.execute import CACHED_CHARS, Answer, GraphQL
 from services.gateway.public.graphql.graph import RecordGraph
 from services.gateway.public.graphql.http import MAX_FIELDS
 from services.gateway.public.graphql.limits import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
@@ -44,6 +45,16 @@ async def refusal(query: str, **variables: Any) -> str:
     )
     message: str = error["message"]
     return message
+
+
+async def test_documents_that_are_kept_take_little_memory() -> None:
+    graphql, again = GraphQL(graph()), "__typename @include(if: true) " * 99
+    asked = [f"{{ {again} a{n}: __typename }}" for n in range(2 * CACHED_CHARS // len(again))]
+    before = sum(isinstance(each, DocumentNode) for each in gc.get_objects())
+    for query in asked:
+        assert (await graphql.answer(query, {}, None)).outcome == "done"
+    kept = sum(isinstance(each, DocumentNode) for each in gc.get_objects()) - before
+    assert 0 < kept <= CACHED_CHARS // len(again)
 
 
 async def test_as_many_aliases_as_allowed() -> None:

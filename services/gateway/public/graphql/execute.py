@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from inspect import isawaitable
+from operator import itemgetter
 from typing import Final, Literal
 
 import structlog
@@ -26,6 +26,7 @@ from graphql import (
 )
 from graphql.execution.values import get_variable_values
 
+from kit.cache import Cache
 from services.gateway.ports import Unavailable
 from services.gateway.public.graphql import limits
 from services.gateway.public.graphql.graph import RecordGraph
@@ -33,8 +34,10 @@ from services.gateway.public.graphql.resolvers import executable_schema, resolve
 from services.gateway.record.question import BadQuestion
 
 MAX_ERRORS: Final = 10
-DOCUMENTS: Final = 512
 DOCUMENT_CHARS: Final = 20_000
+CACHED_CHARS: Final = 200_000
+"""Of all parsed documents together; each character of a dense one takes 100 to 200 bytes."""
+_OVERHEAD: Final = 400
 MASKED: Final = {"message": "Unexpected error.", "extensions": {"code": "INTERNAL_SERVER_ERROR"}}
 
 Outcome = Literal["done", "unavailable", "refused", "bad variables"]
@@ -66,12 +69,12 @@ class GraphQL:
     def __init__(self, graph: RecordGraph) -> None:
         self._graph = graph
         self._schema = executable_schema()
-        self._read = lru_cache(DOCUMENTS)(self._parse)
+        self._parsed: Cache[str, tuple[int, DocumentNode | Answer]] = Cache(capacity=CACHED_CHARS, weigh=itemgetter(0))
 
     async def answer(self, query: str, variables: Mapping[str, object], operation_name: str | None) -> Answer:
         """Answer one request."""
         try:
-            document = self._read(query) if len(query) <= DOCUMENT_CHARS else self._parse(query)
+            document = self._read(query)
             if isinstance(document, Answer):
                 return document
             operation = _operation(document, operation_name)
@@ -109,6 +112,15 @@ class GraphQL:
                 return True
         operation = get_operation_ast(document, operation_name)
         return operation is None or operation.operation is OperationType.QUERY
+
+    def _read(self, query: str) -> DocumentNode | Answer:
+        if len(query) > DOCUMENT_CHARS:
+            return self._parse(query)
+        known = self._parsed.get(query)
+        if known is None:
+            known = _OVERHEAD + len(query), self._parse(query)
+            self._parsed.put(query, known)
+        return known[1]
 
     def _parse(self, query: str) -> DocumentNode | Answer:
         try:
