@@ -10,7 +10,14 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.responses import PlainTextResponse
 
-from contracts.jobs.catalogue import EditRequest, FlagRequest, PublishRequest, ResolveRequest, RevertRequest
+from contracts.jobs.catalogue import (
+    EditRequest,
+    EvidenceRequest,
+    FlagRequest,
+    PublishRequest,
+    ResolveRequest,
+    RevertRequest,
+)
 from contracts.jobs.problems import PROBLEMS, CreditLimitReached, ProblemCode, ProblemDocument
 from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
 from contracts.jobs.result import Result
@@ -40,6 +47,7 @@ _BY_HAND: Final = (
     EditRequest,
     RevertRequest,
     FlagRequest,
+    EvidenceRequest,
     ResolveRequest,
     ProblemDocument,
     CreditLimitReached,
