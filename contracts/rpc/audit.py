@@ -117,7 +117,7 @@ class GateOutcome(AuditModel):
     code: str | None
 
 
-class Verdict(AuditModel):
+class ValidationResult(AuditModel):
     """The verdict on one candidate; `gate` is what rejected it, `gates` are those that judged by code."""
 
     claim_id: UUID
@@ -161,7 +161,7 @@ class Audit(AuditModel):
     model_text_withheld: bool = False
     prompt: PromptText
     attempts: tuple[Attempt, ...]
-    validation: tuple[Verdict, ...]
+    validation: tuple[ValidationResult, ...]
     proposed_count: int
     approved_count: int
     rejected_count: int

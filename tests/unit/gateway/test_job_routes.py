@@ -421,6 +421,15 @@ async def test_every_document_that_a_route_names_is_described(catalogue: bool) -
     assert set(_references(document)) - names == set()
 
 
+async def test_what_the_job_api_describes_takes_no_name_of_the_public_record() -> None:
+    """Two documents of one name would leave the description of one of them."""
+    alone, beside = [
+        (await Bench(jobs=jobs, catalogue=True).http.get("/openapi.json")).json()["components"]["schemas"]
+        for jobs in (False, True)
+    ]
+    assert {name for name in alone if alone[name] != beside[name]} == set()
+
+
 def _references(part: object) -> list[str]:
     if isinstance(part, dict):
         own = [part["$ref"]] if isinstance(part.get("$ref"), str) else []
