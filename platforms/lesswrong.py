@@ -13,7 +13,7 @@ import orjson
 from pydantic import JsonValue
 
 from contracts.rpc.observation import MetadataWithHtml, ObservedWithId
-from contracts.rpc.values import Identifier, InstantText, NonEmpty, Optional, Title
+from contracts.rpc.values import Identifier, InstantText, NonEmpty, Optional, PersonName, Title
 from contracts.v1.pages import Observation
 from contracts.v1.parts import Author, PostRef
 from platforms import stored
@@ -56,7 +56,7 @@ class LessWrongMetadata(MetadataWithHtml):
     slug: Identifier
     title: Optional[Title] = None
     html_content: NonEmpty
-    author_name: Optional[Identifier] = None
+    author_name: Optional[PersonName] = None
     author_slug: Identifier | None = None
     tags: tuple[NonEmpty, ...]
     published_at: Optional[InstantText] = None

@@ -11,9 +11,8 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
 
-from contracts.rpc.values import TITLE_CHARACTERS, wire_instant
+from contracts.rpc.values import NAME_CHARACTERS, TITLE_CHARACTERS, wire_instant
 
-NAME_CHARACTERS: Final = 300
 _INT_MAX: Final = 2**31 - 1
 
 Document = dict[str, JsonValue]

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 import platforms
 from contracts.rpc.observation import MetadataWithHtml, ObservedWithId, ObservedWithText
-from contracts.rpc.values import Count, Digits, Identifier, InstantText, Optional, Title
+from contracts.rpc.values import Count, Digits, Identifier, InstantText, Optional, PersonName, Title
 from contracts.v1.pages import Observation
 from contracts.v1.parts import Author, PostRef
 from platforms import stored
@@ -52,7 +52,7 @@ class SubstackMetadata(MetadataWithHtml):
     slug: Identifier
     title: Title
     subtitle: Optional[Title] = None
-    author_name: Identifier
+    author_name: PersonName
     author_substack_handle: Optional[Identifier] = None
     published_at: Optional[InstantText] = None
     like_count: Optional[Count] = None

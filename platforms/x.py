@@ -6,7 +6,7 @@ import re
 from typing import Final, Literal
 
 from contracts.rpc.observation import ObservedWithId, ObservedWithText, SiteMetadata
-from contracts.rpc.values import Count, Identifier, InstantText, ObservedText, Optional, WebPictures
+from contracts.rpc.values import Count, Identifier, InstantText, ObservedText, Optional, PersonName, WebPictures
 from contracts.v1.pages import Observation
 from contracts.v1.parts import Author, PostRef
 from platforms import stored
@@ -24,7 +24,7 @@ _NO_HANDLES: Final = frozenset(
 
 class XMetadata(SiteMetadata):
     author_handle: Identifier
-    author_display_name: Identifier | None = None
+    author_display_name: PersonName | None = None
     text: ObservedText
     media_urls: WebPictures
     like_count: Optional[Count] = None

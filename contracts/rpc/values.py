@@ -30,6 +30,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
 TEXT_BYTES: Final = 500_000
 URL_CHARACTERS: Final = 2_048
 TITLE_CHARACTERS: Final = 1_000
+NAME_CHARACTERS: Final = 300
 SAFE_INTEGER: Final = 2**53 - 1
 
 T = TypeVar("T")
@@ -134,6 +135,10 @@ def _cut(value: str) -> str:
     return value[:TITLE_CHARACTERS]
 
 
+def _cut_name(value: str) -> str:
+    return value[:NAME_CHARACTERS]
+
+
 def _drop_long(value: str) -> str | None:
     return value if len(value) <= TITLE_CHARACTERS else None
 
@@ -162,6 +167,8 @@ Identifier = Annotated[str, Field(min_length=1, max_length=300)]
 """The site's id of a post or a person. The limit lets two of them fit an index entry. Units: code points."""
 Title = Annotated[str, Field(min_length=1), AfterValidator(_cut)]
 """A heading as a page shows it, cut at the limit."""
+PersonName = Annotated[str, Field(min_length=1), AfterValidator(_cut_name)]
+"""A person's name as a page shows it, cut at the limit."""
 TitleMarkup = Annotated[str, Field(min_length=1), AfterValidator(_drop_long)]
 """A heading with markup, which cannot be cut; one beyond the limit counts as absent."""
 Digits = Annotated[str, Field(pattern=r"^[0-9]+$", max_length=300)]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
+from contracts.rpc.values import NAME_CHARACTERS
 from contracts.v1 import Event, IntegrityAnomalyDetected, VersionRegistered, VersionSeen, VersionVerified
 from contracts.v1.ids import post_id, version_id
 from contracts.v1.pages import CanonicalPage, Observation, Sighting
@@ -112,6 +113,8 @@ def _find_disputes(observation: Observation, page: CanonicalPage, site: Platform
         observed = metadata_text(observation.metadata, name)
         if observed is not None and name in page.metadata:
             canonical = metadata_text(page.metadata, name) or ""
+            if len(observed) >= NAME_CHARACTERS:  # the gateway may have cut it
+                canonical = canonical[: len(observed)]
             if _normalize_name(observed) != _normalize_name(canonical):
                 yield name, observed, canonical
     observed, canonical = _host_of(observation.url), _host_of(page.url)

@@ -300,6 +300,19 @@ async def test_a_long_title_is_cut(post: Any, names: set[str]) -> None:
     assert {name: metadata[name] for name in names} == dict.fromkeys(names, "Aé" * 500)
 
 
+@pytest.mark.parametrize(
+    ("post", "name"),
+    [(post_on_x, "authorDisplayName"), (post_on_lesswrong, "authorName"), (post_on_substack, "authorName")],
+)
+async def test_a_long_name_is_cut(post: Any, name: str) -> None:
+    """The page chose it, too; the ids of people and posts are refused, since two of one beginning would be one."""
+    bench = Bench()
+    body = post()
+    body["metadata"][name] = "Aé" * 600
+    assert (await bench.mutate(REGISTER, body)).status_code == 200
+    assert "Aé" * 150 in bench.log.asked[0].observation.metadata.values()
+
+
 async def test_of_a_title_with_markup_nothing_is_kept_that_had_to_be_cut() -> None:
     bench = Bench()
     body = post_on_wikipedia()

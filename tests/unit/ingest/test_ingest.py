@@ -183,6 +183,14 @@ async def test_what_the_site_says_otherwise_is_told_with_both_values() -> None:
     assert version_in(facts).provenance == "SERVER_VERIFIED"
 
 
+async def test_a_value_that_was_cut_contradicts_nothing() -> None:
+    """The gateway cuts what readers report of titles and names; the site's are whole here."""
+    cut = observation(metadata={"slug": "x", "title": "T" * 1_000, "author_name": "N" * 300, "author_slug": "eve"})
+    whole = page(metadata={"title": "T" * 1_200, "author_name": "N" * 299 + "MM", "author_slug": "eve"})
+    said = {kind: fact.observed for kind, fact in anomalies((await ingest(cut, whole)).facts).items()}
+    assert said == {"author_name": "N" * 300}
+
+
 async def test_a_name_written_otherwise_or_not_given_is_no_contradiction() -> None:
     served = page(metadata={"title": "A_real  title", "author_name": "Ada", "author_slug": "ada"})
     for metadata in ({"slug": "x", "title": "A real title", "author_name": "Ada"}, {"slug": "x", "title": None}):
