@@ -82,6 +82,8 @@ async def test_feeds_hold_the_newest_corrections(http: httpx.AsyncClient) -> Non
     assert links == {"self": f"{BASE}/feeds/all.atom", "alternate": f"{BASE}/corrections"}
     items: list[dict[str, Any]] = (await http.get("/feeds/all.json")).json()["items"]
     assert [item["id"] for item in items] == ids
+    abouts = [str(item.get("external_url")).partition(":")[0] for item in items]
+    assert abouts == [*["https"] * 4, "None"], "some readers would run `javascript:`"
     author = await author_of(http, "Wikipedia contributors")
     assert [item["id"] for item in (await http.get(f"/feeds{author}.json")).json()["items"]] == [ids[0], ids[3]]
     for missing in ("/feeds/nowhere.atom", "/feeds/all.rss", "/feeds/authors/x.atom"):

@@ -16,6 +16,7 @@ import orjson
 
 from services.gateway.public.site import provenance
 from services.gateway.public.site.cards import name_post
+from services.gateway.public.site.links import safe_link
 from services.gateway.public.site.naming import count, day, is_demo, machine_time
 from services.gateway.record.investigations import Card
 from services.gateway.record.rows import WithdrawnClaim
@@ -131,10 +132,11 @@ def render_json_feed(title: str, home: str, address: str, entries: Sequence[Item
 
 
 def _item(each: Item) -> dict[str, object]:
+    about = safe_link(each.about_url)
     return {
         "id": each.id,
         "url": each.url,
-        "external_url": each.about_url,
+        **({} if about is None else {"external_url": about}),
         "title": each.title,
         "content_text": each.text,
         "date_published": machine_time(each.at),
