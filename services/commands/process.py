@@ -119,9 +119,9 @@ async def assemble(plan: Plan, found: Servers, *, model: Model | None = None) ->
         connecting = connect(
             found.broker(plan.services), name=f"openerrata {' '.join(plan.services)}", inbox=inbox(plan.inbox_owner)
         )
-        bus = await stack.enter_async_context(connecting)
         if found.stack is not None:
-            await topology.apply(bus, replicas=infrastructure.nats_replicas, ack_wait_s=infrastructure.ack_wait_s)
+            await _apply_topology(found, infrastructure)
+        bus = await stack.enter_async_context(connecting)
         await topology.require(bus, replicas=infrastructure.nats_replicas, ack_wait_s=infrastructure.ack_wait_s)
         if not plan.unsafe_broker:
             await topology.require_durable(bus, found.nats_monitor_url)
@@ -259,6 +259,11 @@ def listen_for_signals(stop: asyncio.Event) -> None:
 def order_services(names: Sequence[str]) -> tuple[str, ...]:
     """Service names in the order of the pipeline; all of them if none is given."""
     return tuple(name for name in SERVICES if name in names) if names else SERVICES
+
+
+async def _apply_topology(found: Servers, infrastructure: Infrastructure) -> None:
+    async with connect(found.nats_url, name="openerrata topology") as bus:  # the user of a service may not
+        await topology.apply(bus, replicas=infrastructure.nats_replicas, ack_wait_s=infrastructure.ack_wait_s)
 
 
 def _stop_limit(infrastructure: Infrastructure) -> StopLimit:

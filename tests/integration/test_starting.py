@@ -241,3 +241,10 @@ async def test_an_empty_broker_is_no_riddle(ready: System, tmp_path: Path) -> No
     assert asked.err.splitlines() == [
         "Error: nobody answers for the log; if it stays so, run `openerrata topology apply`"
     ]
+
+
+async def test_a_service_alone_may_be_the_first_over_a_data_folder(tmp_path: Path) -> None:
+    """It comes to the broker as a user who may not create streams; its process may, and owns the servers."""
+    with find_servers(Infrastructure(model="demo"), tmp_path / "data", durable=False) as found:
+        async with assemble(Plan(("ingest",), unsafe_broker=True), found) as host:
+            assert not await host.problems()
