@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Name:
+class StoredBlob:
     """An object, as the store lists it."""
 
     sha256: str
@@ -188,10 +188,10 @@ class Blobs:
         texts = await asyncio.gather(*(self.get_text(ref) for ref in wanted.values()))
         return dict(zip(wanted, texts, strict=True))
 
-    async def names(self) -> dict[str, str]:
-        """The hash of every object, with its prefix."""
+    async def names(self) -> dict[str, StoredBlob]:
+        """Every object, by its hash."""
         found = [await self._run(self._list, f"{place}/") for place in (ANSWERS, COMMON)]
-        return {name.sha256: name.under for names in found for name in names}
+        return {name.sha256: name for names in found for name in names}
 
     async def folders(self, place: str) -> list[str]:
         """The names of the folders below a prefix."""
@@ -229,12 +229,12 @@ class Blobs:
         found = self._client.list_objects(self._bucket, prefix=prefix)
         return [str(each.object_name).removeprefix(prefix).rstrip("/") for each in found if each.is_dir]
 
-    def _list(self, prefix: str) -> list[_Name]:
+    def _list(self, prefix: str) -> list[StoredBlob]:
         found = self._client.list_objects(self._bucket, prefix=prefix, recursive=True)
         parts = ((str(each.object_name).rpartition("/"), each.size or 0) for each in found)
-        return [_Name(digest, under, size) for (under, _, digest), size in parts]
+        return [StoredBlob(digest, under, size) for (under, _, digest), size in parts]
 
-    def _remove_all(self, names: Sequence[_Name]) -> None:
+    def _remove_all(self, names: Sequence[StoredBlob]) -> None:
         wanted = [DeleteObject(f"{each.under}/{each.sha256}") for each in names]
         for error in self._client.remove_objects(self._bucket, wanted):
             raise MinioException(f"{error.name} was not removed: {error.code}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -56,8 +57,9 @@ class Manifest:
 def command(folder: Path, data_dir: Path) -> None:
     """Save everything that cannot be derived into FOLDER; services keep running.
 
-    Blobs of an earlier backup in the folder are kept, so only new ones are fetched. Not saved: the master key, which
-    belongs with your other secrets, and readers' own provider keys, which expire after half an hour.
+    Blobs of an earlier backup in the folder are kept unless their size is wrong, so only new ones are fetched. Not
+    saved: the master key, which belongs with your other secrets, and readers' own provider keys, which expire after
+    half an hour.
 
     \b
     openerrata backup backups
@@ -80,7 +82,7 @@ def _backup(found: Servers, folder: Path) -> Manifest:
     data = folder / f"data-{now:%Y%m%dT%H%M%S%f}"
     with TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
         draft = Path(unfinished)
-        saved = run(_collect(found, draft, blobs, {file.name for file in blobs.iterdir()}))
+        saved = run(_collect(found, draft, blobs, {file.name: file.stat().st_size for file in blobs.iterdir()}))
         data.mkdir(mode=0o700)
         for file in sorted(draft.iterdir()):
             file.rename(data / file.name)
@@ -117,7 +119,7 @@ async def _report(found: Servers) -> None:
         await record_success(bus, BACKUP)
 
 
-async def _collect(found: Servers, draft: Path, blobs: Path, existing: set[str]) -> _Saved:
+async def _collect(found: Servers, draft: Path, blobs: Path, existing: Mapping[str, int]) -> _Saved:
     await migrate(found.database_url)
     tables = await save(found.database_url, draft)
     async with connect(found.nats_url, name="openerrata-backup") as bus:
@@ -125,17 +127,20 @@ async def _collect(found: Servers, draft: Path, blobs: Path, existing: set[str])
     return _Saved(tables, streams, await _fetch_blobs(found, blobs, existing))
 
 
-async def _fetch_blobs(found: Servers, folder: Path, existing: set[str]) -> set[str]:
-    """Fetch the blobs that the folder lacks; the hashes of all."""
+async def _fetch_blobs(found: Servers, folder: Path, existing: Mapping[str, int]) -> set[str]:
+    """Fetch the blobs that the folder lacks, or has in part as after a copy that was cut short; the hashes of all.
+
+    Units: `existing` are bytes by hash.
+    """
     limit = asyncio.Semaphore(MAX_CONCURRENCY)
 
     async def fetch(name: str) -> None:
         async with limit:
-            await asyncio.to_thread(_write, folder / name, await blobs.get(name, names[name]))
+            await asyncio.to_thread(_write, folder / name, await blobs.get(name, names[name].under))
 
     with closing(Blobs(found.blobs)) as blobs:
         names = await blobs.names()
-        missing = names.keys() - existing
+        missing = {name for name, blob in names.items() if existing.get(name) != blob.size_bytes}
         for number, fetched in enumerate(asyncio.as_completed(map(fetch, missing)), 1):
             await fetched
             show_progress("blobs", number, len(missing))

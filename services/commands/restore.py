@@ -56,6 +56,8 @@ def _verify(folder: Path) -> Manifest:
         manifest = Manifest(**json.loads((folder / MANIFEST).read_text()))
     except FileNotFoundError:
         raise BadBackup(f"{folder} holds no complete backup") from None
+    except ValueError:
+        raise BadBackup(f"{folder / MANIFEST} is damaged") from None
     except TypeError:
         raise BadBackup(f"{folder} holds a backup of another version") from None
     data = folder / manifest.data

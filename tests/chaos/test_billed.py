@@ -190,7 +190,7 @@ class World:
     async def kept(self, but: Iterable[str]) -> set[str]:
         """The paid steps whose results lie in the blob store now, and did not before."""
         found = await self.blobs.names()
-        objects = [await self.blobs.get(name, found[name]) for name in found.keys() - set(but)]
+        objects = [await self.blobs.get(name, found[name].under) for name in found.keys() - set(but)]
         return {step for each in objects if (step := step_of(each)) is not None}
 
     async def has(self, run: UUID, kind: type[Event], number: int) -> bool:

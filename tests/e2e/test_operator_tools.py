@@ -88,6 +88,7 @@ async def test_what_an_operator_saves_comes_back_and_what_was_forgotten_does_not
                 assert "agree with the log" in await done(running, "replay", "--shadow")
 
                 await done(running, "backup", str(backup))
+                next((backup / "blobs").iterdir()).write_bytes(b"as a copy that was cut short leaves it")
                 again = await done(running, "backup", str(backup))
                 assert again.startswith("saved ")
                 rows, facts = await looking.rows(), await looking.facts()
@@ -128,6 +129,9 @@ async def test_a_damaged_backup_is_refused_before_anything_is_written(tmp_path: 
     async with system(tmp_path / "second") as second:
         ended = await second.run("restore", str(tmp_path / "backup"), within_s=WITHIN_S)
         assert (ended.code, "ERRATA.snapshot does not have its recorded hash" in ended.err) == (1, True), ended.err
+        (tmp_path / "backup" / "manifest.json").write_text('{"version": "0.')
+        ended = await second.run("restore", str(tmp_path / "backup"), within_s=WITHIN_S)
+        assert (ended.code, ended.err) == (1, f"Error: {tmp_path / 'backup' / 'manifest.json'} is damaged\n")
         assert not (second.data_dir / "postgres").exists()
         missing = await second.run("restore", str(tmp_path), within_s=WITHIN_S)
         assert (missing.code, "holds no complete backup" in missing.err) == (1, True)
