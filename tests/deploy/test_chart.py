@@ -156,6 +156,23 @@ def test_no_pod_may_do_more_than_run(documents: list[dict[str, Any]]) -> None:
     assert {f"test-{name}" for name, pod in pods(documents).items() if pod.get("serviceAccountName")} == set(accounts)
 
 
+def test_the_lists_of_controls_outlast_the_curators_pod(documents: list[dict[str, Any]]) -> None:
+    def mounts(given: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        return {name: pod for name, pod in pods(given).items() if len(pod["volumes"]) > 1}
+
+    assert mounts(documents) == {}
+    given = rendered(controls={"claim": "lists"})
+    ((name, pod),) = mounts(given).items()
+    assert (name, pod["volumes"][1]["persistentVolumeClaim"]) == ("curator", {"claimName": "lists"})
+    assert named("Deployment", given)["test-curator"]["spec"]["strategy"] == {"type": "Recreate"}
+    (container,) = pod["containers"]
+    folder = {"name": "OPENERRATA_CURATOR_CONTROLS", "value": "/controls"}
+    assert [each for each in container["env"] if "CONTROLS" in each["name"]] == [folder]
+    assert {"name": pod["volumes"][1]["name"], "mountPath": folder["value"]} in container["volumeMounts"]
+    assert folder["name"] in variables()
+    assert pod["securityContext"]["fsGroup"], "so that the curator may write there"
+
+
 @pytest.mark.requirement("3.13-04")
 @pytest.mark.parametrize("service", [*SERVICES, *JOBS])
 def test_a_pod_reaches_its_servers_and_the_internet_only_if_it_has_to(

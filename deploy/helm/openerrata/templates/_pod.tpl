@@ -21,7 +21,7 @@ volumes:
   - {name: tmp, emptyDir: {sizeLimit: 64Mi}}
 {{- end }}
 
-{{/* The same for its container; it writes to /tmp alone. */}}
+{{/* The same for its container; it writes to /tmp alone, and to what is mounted after it. */}}
 {{- define "openerrata.container" -}}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext:
@@ -29,9 +29,9 @@ securityContext:
   readOnlyRootFilesystem: true
   runAsNonRoot: true
   capabilities: {drop: [ALL]}
+resources: {{- .Values.resources | toYaml | nindent 2 }}
 volumeMounts:
   - {name: tmp, mountPath: /tmp}
-resources: {{- .Values.resources | toYaml | nindent 2 }}
 {{- end }}
 
 {{/* Settings, and of the secret only what this pod needs. Takes the root and the pod's line in the values. */}}
