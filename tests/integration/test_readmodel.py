@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from contracts.readmodel import LEDGER, OPERATOR, READMODEL
-from kit.database import Database, Role, UnknownSchema, migrate
+from kit.database import Database, Role, UnknownSchema, is_current, migrate
 from kit.migrations import FOLDER, HEADS, History
 from tests.integration.readmodel_tables import Session, fill, owner, prepare, store_at
 from tests.support.servers import Prepare, Servers
@@ -84,8 +84,12 @@ async def test_a_database_of_another_version_is_left_as_it_is(stack: Servers) ->
         await migrate(url)
         async with await owner(url) as db:
             await db.execute("UPDATE readmodel.alembic_version SET version_num = '9999'")
-            with pytest.raises(UnknownSchema, match=r"'readmodel' was made by a version of .*9999"):
+            with pytest.raises(UnknownSchema, match=r"'readmodel' was made by a newer version of .*9999"):
                 await migrate(url)
+            assert await is_current(url, "notary"), "it does not see this history"
+            await db.execute("UPDATE ledger.alembic_version SET version_num = '9999'")
+            with pytest.raises(UnknownSchema, match="use that version"):  # unlike an older one, which can be migrated
+                await is_current(url, "notary")
             found = await db.execute("SELECT version_num FROM readmodel.alembic_version")
             assert await found.fetchall() == [("9999",)]
 
