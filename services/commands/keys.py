@@ -116,7 +116,7 @@ def revoke(name_or_key: str, data_dir: Path) -> None:
 @command.command()
 @handle_errors
 def master() -> None:
-    """Print a new master key for OPENERRATA_ENCRYPTION_KEYS (newest first; older ones after a comma)."""
+    """Print a new master key for OPENERRATA_ENCRYPTION_KEYS (the first seals; others, after commas, only open)."""
     click.echo(str(MasterKey.generate()))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import re
+from itertools import pairwise
 from uuid import UUID
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.vault import KEY_BYTES, KeyUnusable, MasterKey, seal, unseal
+from tests.architecture.sources import ROOT
 
 MASTER, OTHER = MasterKey(b"m" * KEY_BYTES), MasterKey(b"o" * KEY_BYTES)
 RUN, OTHER_RUN = UUID(int=1).bytes, UUID(int=2).bytes
@@ -82,3 +85,14 @@ def test_generated_keys_differ() -> None:
 def test_what_is_no_master_key_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         MasterKey.parse(text)
+
+
+def test_while_the_master_key_is_changed_every_process_opens_what_any_other_sealed() -> None:
+    """Step by step as the operator's page says, since some processes take a step before others."""
+    page = (ROOT / "docs" / "operations" / "tasks.md").read_text().partition("**Changing the master key:**")[2]
+    keys = {"old": MASTER, "new": OTHER}
+    listed = ("old", *re.findall(r"`(\w+(?:,\w+)*)`", page.partition("\n\n")[0]), "new")
+    steps = [tuple(keys[name] for name in step.split(",")) for step in listed]
+    for before, after in pairwise(steps):
+        assert unseal(before, RUN, seal(after[0], RUN, "sk-secret")) == "sk-secret", listed
+        assert unseal(after, RUN, seal(before[0], RUN, "sk-secret")) == "sk-secret", listed
