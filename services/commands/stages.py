@@ -15,7 +15,8 @@ from contracts.jobs.requests import ConfigureRequest
 from contracts.jobs.values import Stage
 from kit.bus import connect
 from kit.clock import SystemClock
-from kit.model_settings import AuditSettings, ChatSettings, LlmSettings
+from kit.model_settings import AuditSettings, ChatSettings, LlmSettings, ModelSettings
+from kit.models.prices import price_of
 from kit.models.stages import PROVIDERS
 from kit.settings import load
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
@@ -100,6 +101,9 @@ def set_(
         click.echo(_with_stages(data_dir, main))
     except ValidationError as invalid:
         raise click.UsageError("; ".join(each["msg"] for each in invalid.errors())) from None
+    if provider != "local" and price_of(model, load(ModelSettings).prices()) is None:
+        advice = "is the name right? Without a price in the auditor's OPENERRATA_MODEL_PRICES it is asked nothing"
+        click.echo(f"no price is known for {model}: {advice}", err=True)
 
 
 def _with_stages(data_dir: Path, action: Callable[[StageSettings], Awaitable[T]]) -> T:

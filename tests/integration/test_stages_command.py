@@ -16,6 +16,9 @@ from kit.history import read_latest
 from kit.vault import MasterKey
 from tests.support.forked import Forked
 
+CHOICES = {"openai gpt-5.4": False, "openai gpt-5.44": True, "google mine": False, "local anything": False}
+"""Whether an operator hears that an auditor would ask the model nothing."""
+
 pytest_plugins = ["tests.support.servers"]
 
 
@@ -44,6 +47,7 @@ def test_an_operator_changes_a_stage(nats_url: str, tmp_path: Path) -> None:
         "OPENERRATA_S3_SECRET_KEY": "none",
         "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
         "OPENERRATA_AUDIT_PRICES": '{"openai/gpt-5.4/stage2": 0.045}',
+        "OPENERRATA_MODEL_PRICES": '{"mine": {"input_usd": 1, "cached_usd": 1, "output_usd": 1, "search_usd": 0}}',
     }
 
     def run(*arguments: str) -> tuple[int, str]:
@@ -63,3 +67,5 @@ def test_an_operator_changes_a_stage(nats_url: str, tmp_path: Path) -> None:
     assert run("show")[1].splitlines()[2].split() == ["stage2", "openai", "gpt-5.4", "9,000", "0.3", "$0.045"]
     stored = asyncio.run(read_stored(nats_url))
     assert (stored.by, stored.follows, stored.temperature) == (UUID(int=0), 0, 0.3)
+    warned = {name: "no price is known" in run("set", "stage1", *name.split())[1] for name in CHOICES}
+    assert warned == CHOICES
