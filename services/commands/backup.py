@@ -30,7 +30,7 @@ from kit.servers_in_use import Servers
 from kit.snapshot import SnapshotFailed, StreamDescription, save_stream
 from kit.tasks import BACKUP, record_success
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
-from services.commands.terminal import show_progress
+from services.commands.terminal import format_count, show_progress
 
 STREAM_NAMES: Final = (*(stream.name for stream in STREAMS), *(f"KV_{each.name}" for each in (MARKS, RECEIPT_KEYS)))
 MANIFEST: Final = "manifest.json"
@@ -71,7 +71,8 @@ def command(folder: Path, data_dir: Path) -> None:
             raise click.ClickException(f"{error}; an earlier backup in {folder} is unchanged") from error
         run(_report(found))
     streams = {name: about["state"]["messages"] for name, about in manifest.streams.items()}
-    click.echo(f"saved {sum(streams.values()):,} messages of {len(streams)} streams and {manifest.blobs:,} blobs")
+    messages, blobs = format_count(sum(streams.values()), "message"), format_count(manifest.blobs, "blob")
+    click.echo(f"saved {messages} of {len(streams)} streams and {blobs}")
 
 
 def _backup(found: Servers, folder: Path) -> Manifest:

@@ -28,6 +28,7 @@ from kit.servers_in_use import Servers
 from kit.settings import Infrastructure, SettingsError, load
 from services.commands.database import open_database, read_positions
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import format_count
 
 CHECK_TIMEOUT_S = 15.0
 BROKER_TIMEOUT_S = 3.0
@@ -168,8 +169,9 @@ async def _check_lag(bus: Bus) -> Finding:
         waiting[consumer.name] = info.num_pending or 0
     worst = max(waiting, key=lambda name: waiting[name])
     if waiting[worst] > MAX_LAG:
-        return Finding(False, f"{worst} has {waiting[worst]} messages waiting", "start more of that service")
-    return Finding(True, f"{sum(waiting.values())} messages waiting")
+        waits = format_count(waiting[worst], "message")
+        return Finding(False, f"{worst} has {waits} waiting", "start more of that service")
+    return Finding(True, f"{format_count(sum(waiting.values()), 'message')} waiting")
 
 
 async def _check_projector(bus: Bus, found: Servers) -> Finding:
@@ -190,7 +192,7 @@ async def _check_projector(bus: Bus, found: Servers) -> Finding:
                 "`openerrata ledger verify` names them; bring all servers back from one backup",
             )
     behind = {name: end - reached.get(name, 0) for name, end in ends.items() if reached.get(name, 0) < end}
-    summary = ", ".join(f"{count} facts of {name}" for name, count in behind.items())
+    summary = ", ".join(f"{format_count(number, 'fact')} of {name}" for name, number in behind.items())
     still = next((name for name in behind if reached.get(name, 0) == before.get(name, 0)), None)
     if still is not None:
         following = reached.get(still, 0) + 1
@@ -200,7 +202,7 @@ async def _check_projector(bus: Bus, found: Servers) -> Finding:
             "start the projector, or see its log: `openerrata up projector`; if this fact stops it each time: "
             f"`openerrata projector skip {following} --stream {still} --reason …`",
         )
-    if any(count > MAX_LAG for count in behind.values()):
+    if any(number > MAX_LAG for number in behind.values()):
         return Finding(
             False, f"the read model lacks {summary}", "the projector is catching up: check again in a minute"
         )
@@ -230,10 +232,10 @@ async def _check_refused_facts(found: Servers) -> Finding:
 
 
 async def _check_dead_letters(bus: Bus) -> Finding:
-    count = (await bus.jetstream.stream_info(DEAD.name)).state.messages
-    if count:
+    letters = (await bus.jetstream.stream_info(DEAD.name)).state.messages
+    if letters:
         advice = "see the reasons: `openerrata dead list`, then `dead requeue` or `dead drop`"
-        return Finding(False, f"{count} messages", advice)
+        return Finding(False, format_count(letters, "message"), advice)
     return Finding(True, "none")
 
 

@@ -20,6 +20,7 @@ from kit.erase import Undeletable, erase_messages
 from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import format_count
 from services.projector.erasure import erase as erasing
 from services.projector.erasure.erase import Erased, ProjectorNotRunning, StoredBlob, WorkOpen
 from services.projector.erasure.root import ACCOUNT, ASSERTION, JOB, ErasureOrder, Root
@@ -151,7 +152,7 @@ async def open_erasing(found: Servers) -> AsyncGenerator[Erasing, None]:
 
 def report(done: Erased) -> None:
     """Say what was erased."""
-    click.echo(f"erased {done.facts:,} facts and {len(done.blobs):,} blobs")
+    click.echo(f"erased {format_count(done.facts, 'fact')} and {format_count(len(done.blobs), 'blob')}")
     if not done.facts and not done.blobs:
         click.echo("nothing has this id, unless it was erased before: is it the right one?", err=True)
 

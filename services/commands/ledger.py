@@ -12,6 +12,7 @@ from kit.database import migrate, open_session
 from kit.servers_in_use import Servers
 from kit.tasks import LEDGER_VERIFY, record_success
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.terminal import format_count
 from services.projector.adapters import BusLog
 from services.projector.ledger.verify import BrokerStalled, Report, StreamReport
 from services.projector.ledger.verify import verify as verify_ledger
@@ -56,7 +57,8 @@ def _print_report(stream: StreamReport) -> None:
     mark = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     waiting = f", {stream.waiting:,} not applied yet" if stream.waiting else ""
     erased = f", {stream.erased:,} erased" if stream.erased else ""
-    click.echo(f"{mark} {stream.stream:<8} {stream.facts:,} facts up to sequence {stream.last:,}{erased}{waiting}")
+    facts = format_count(stream.facts, "fact")
+    click.echo(f"{mark} {stream.stream:<8} {facts} up to sequence {stream.last:,}{erased}{waiting}")
     for first, last in stream.holes[:MAX_EXAMPLES]:
         click.echo(f"      hole: {first} to {last} are missing from the ledger")
     for problem, sequences in (

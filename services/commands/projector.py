@@ -20,7 +20,7 @@ from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.database import open_database
 from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
-from services.commands.terminal import show_progress
+from services.commands.terminal import format_count, show_progress
 from services.projector.adapters import AppliedPosition, BlobTexts
 from services.projector.ledger.chain import LedgerBroken
 from services.projector.ledger.skipping import Skip, record_skip
@@ -65,7 +65,7 @@ def rebuild(data_dir: Path) -> None:
         except LedgerBroken as error:
             raise click.ClickException(f"{error}; the live tables are unchanged") from error
     seconds = monotonic() - began
-    click.echo(f"replayed {count:,} facts in {seconds:.1f} s ({count / seconds:,.0f} per second)")
+    click.echo(f"replayed {format_count(count, 'fact')} in {seconds:.1f} s ({count / seconds:,.0f} per second)")
 
 
 @command.command()

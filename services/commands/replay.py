@@ -25,7 +25,7 @@ from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.database import open_database
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
-from services.commands.terminal import show_progress
+from services.commands.terminal import format_count, show_progress
 from services.projector.adapters import BlobTexts
 from services.projector.ledger.chain import LedgerBroken
 from services.projector.rebuild.shadow import Difference, shadow
@@ -118,7 +118,7 @@ def _summarize(
     *,
     go: bool,
 ) -> list[str]:
-    lines = [f"{'delivered' if go else 'would deliver'} {count:,} facts to {consumer.name}"]
+    lines = [f"{'delivered' if go else 'would deliver'} {format_count(count, 'fact')} to {consumer.name}"]
     if first is not None and last is not None:
         lines += [f"  {label} {each.record.sequence:>10,}  {each.record.time:%Y-%m-%d %H:%M:%S}  {each.record.subject}"
                   for label, each in (("first", first), ("last ", last))]  # fmt: skip

@@ -21,7 +21,7 @@ from kit.snapshot import SnapshotFailed, delete_empty_stream, restore_stream
 from services.commands.backup import MANIFEST, STREAM_NAMES, Manifest
 from services.commands.projector import rebuild_read_model
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
-from services.commands.terminal import show_progress
+from services.commands.terminal import format_count, show_progress
 from services.projector.ledger.chain import LedgerBroken
 
 
@@ -48,7 +48,8 @@ def command(folder: Path, data_dir: Path) -> None:
             facts = run(_restore(found, folder, manifest))
     except (BadBackup, NotEmpty, SnapshotFailed, BlobsUnavailable, LedgerBroken) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"restored {facts:,} facts and {manifest.blobs:,} blobs of {manifest.taken_at}")
+    restored = f"{format_count(facts, 'fact')} and {format_count(manifest.blobs, 'blob')}"
+    click.echo(f"restored {restored} of {manifest.taken_at}")
 
 
 def _verify(folder: Path) -> Manifest:

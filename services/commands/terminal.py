@@ -21,6 +21,11 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: C
     )
 
 
+def format_count(number: int, noun: str) -> str:
+    """A number of things whose plural ends in s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def show_progress(what: str, done: int, of: int) -> None:
     """Say on a terminal how far a long task is, in one line."""
     if sys.stderr.isatty():

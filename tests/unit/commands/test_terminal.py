@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from services.commands.erase import report
-from services.commands.terminal import show_progress
+from services.commands.terminal import format_count, show_progress
 from services.projector.erasure.erase import Erased
 
 
@@ -38,3 +38,8 @@ def test_an_erasure_of_nothing_asks_whether_the_id_is_right(
 ) -> None:
     report(done)
     assert ("is it the right one?" in capsys.readouterr().err) == is_doubted
+
+
+@pytest.mark.parametrize(("number", "written"), [(0, "0 blobs"), (1, "1 blob"), (2, "2 blobs"), (1_000, "1,000 blobs")])
+def test_one_thing_has_no_plural(number: int, written: str) -> None:
+    assert format_count(number, "blob") == written
