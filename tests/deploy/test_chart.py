@@ -10,6 +10,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
+import httpx
 import kubernetes_validate
 import pytest
 import yaml
@@ -21,6 +22,7 @@ from services.commands.process import SERVICES
 from tests.architecture.sources import ROOT
 from tests.deploy.test_files import CHART, variables
 from tests.support.helm import BadTemplate, render
+from tests.support.system import GivenServers, system, until
 
 GIVEN: dict[str, Any] = {
     "secret": "openerrata",
@@ -156,6 +158,31 @@ def test_no_pod_may_do_more_than_run(documents: list[dict[str, Any]]) -> None:
     assert {f"test-{name}" for name, pod in pods(documents).items() if pod.get("serviceAccountName")} == set(accounts)
 
 
+async def test_readers_are_sent_to_a_gateway_while_the_blob_store_is_away(
+    documents: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    """Most of what it answers needs no blobs, and pods that are not ready get nothing to answer."""
+    (container,) = pods(documents)["gateway"]["containers"]
+    probe = container["readinessProbe"]["httpGet"]
+    assert probe["port"] == "operations"
+    with GivenServers(tmp_path / "servers") as servers:
+        async with (
+            system(tmp_path / "system", **servers.settings, OPENERRATA_MODEL="demo") as run,
+            httpx.AsyncClient(trust_env=False) as client,
+        ):
+            assert (await run.run("projector", "migrate")).code == 0
+            assert (await run.run("topology", "apply")).code == 0
+            gateway = await run.up("gateway")
+            servers.kill("s3")
+
+            async def is_missed() -> bool:
+                return (await client.get(f"{gateway.operations_url}/ready")).status_code == 503
+
+            await until(is_missed, "the blob store is missed")
+            assert (await client.get(f"{gateway.operations_url}{probe['path']}")).status_code == 200
+            assert (await client.get(gateway.url)).status_code == 200, "a page"
+
+
 def test_the_lists_of_controls_outlast_the_curators_pod(documents: list[dict[str, Any]]) -> None:
     def mounts(given: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         return {name: pod for name, pod in pods(given).items() if len(pod["volumes"]) > 1}
@@ -236,7 +263,7 @@ def test_readers_reach_the_gateway_alone(documents: list[dict[str, Any]]) -> Non
     assert service["spec"]["selector"] == {"app": "test", "service": "gateway"}
     (container,) = pods(documents)["gateway"]["containers"]
     assert {port["name"]: port["containerPort"] for port in container["ports"]} == {"operations": 9187, "http": 8787}
-    assert container["readinessProbe"]["httpGet"]["path"] == "/ready"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/health"
     assert container["livenessProbe"]["httpGet"]["path"] == "/health"
     (ingress,) = named("Ingress", documents).values()
     (rule,) = ingress["spec"]["rules"]
