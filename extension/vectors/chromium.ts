@@ -92,8 +92,8 @@ export class Chromium {
     if (this.#served?.address === wanted && url.includes('#')) await this.#page.goto('about:blank');
     this.#served = { address: wanted, body: html, calm };
     await this.#page.goto(url, { waitUntil: 'commit' });
-    // A page that tries to leave never tells that it is loaded.
-    await this.#page.waitForFunction(() => document.readyState !== 'loading');
+    // A page that tries to leave never tells Playwright that it is loaded, and `waitForFunction` takes twice the CPU.
+    await inTime(this.#page.evaluate(parsed));
   }
 
   async openBlank(url = NOWHERE): Promise<void> {
@@ -128,6 +128,12 @@ function address(url: string): string {
   // Sites that are known to speak HTTPS alone are asked so whatever the address says.
   if (asked.protocol === 'http:') asked.protocol = 'https:';
   return asked.href;
+}
+
+/** In the page: wait for the whole document. */
+async function parsed(): Promise<void> {
+  while (document.readyState === 'loading')
+    await new Promise((go) => document.addEventListener('readystatechange', go, { once: true }));
 }
 
 /** What a page answers while anybody waits for it. */
