@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from collections.abc import Sequence
@@ -27,7 +28,10 @@ START: Final = """(() => {
   globalThis.seen = [];
   globalThis.check = (globalThis.browser ?? chrome).runtime.connect({ name: 'check/1' });
   check.onMessage.addListener((message) => { if (message.at !== 'alive') seen.push(message); });
-  check.onDisconnect.addListener(() => seen.push({ at: 'closed' }));
+  globalThis.ended = new Promise((end) => check.onDisconnect.addListener(() => {
+    seen.push({ at: 'closed' });
+    end();
+  }));
   check.postMessage({ type: 'START', words: 'The tower is 400 m tall.', permalink: 'https://x.com/a/status/1' });
 })()"""
 
@@ -45,11 +49,9 @@ BROWSERS_OWN: Final = (".google.com", ".googleapis.com")
 async def ended(chromium: Reader, page: Page, within_s: float = 60) -> list[dict[str, Any]]:
     """All messages of a check, once its port is closed."""
 
-    async def messages() -> list[dict[str, Any]] | None:
-        seen: list[dict[str, Any]] = json.loads(await chromium.own(page, "JSON.stringify(globalThis.seen)"))
-        return seen if seen and seen[-1]["at"] == "closed" else None
-
-    return await until(messages, "the check ends", within_s=within_s)
+    async with asyncio.timeout(within_s):
+        seen: list[dict[str, Any]] = json.loads(await chromium.own(page, "ended.then(() => JSON.stringify(seen))"))
+    return seen
 
 
 @pytest.mark.requirement("FS-34", "FS-38")
