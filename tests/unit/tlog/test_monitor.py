@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -21,13 +22,14 @@ from tlog.monitor import Alarm, Seen, Visit, inspect
 DAY = timedelta(days=1)
 
 
-def log_of(posts: int, seed: int = 0) -> list[bytes]:
+@cache
+def log_of(posts: int, seed: int = 0) -> tuple[bytes, ...]:
     """An honest log: what the notary makes of a busy day."""
     tape = Tape()
     tape.add(OPENED)
     for record in mixed(posts, seed)[0].records:
         tape.raw(record.subject, record.data)
-    return [each.entry.leaf.encode() for each in place(facts_of(tape), {}, Known(), 0).placed]
+    return tuple(each.entry.leaf.encode() for each in place(facts_of(tape), {}, Known(), 0).placed)
 
 
 LEAVES = log_of(30)
