@@ -74,6 +74,8 @@ class JobServer:
         """Whether jobs end at all."""
         self.waits = True
         """Whether `Prefer: wait` is applied."""
+        self.stalls = threading.Event()
+        """Set once an answer is slow."""
         self.closing = threading.Event()
 
     def fail(self, route: str, *faults: Fault) -> None:
@@ -266,6 +268,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"{")
             self.wfile.flush()
+            self.server_state.stalls.set()
             self.server_state.closing.wait(10)
         elif fault.body is not None:
             self._send(fault.status, fault.body, "text/html", fault.headers)

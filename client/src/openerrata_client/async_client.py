@@ -5,22 +5,27 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, TypeVar
 
+import anyio
 import httpx
 from httpx_sse import EventSource
 
 from openerrata_client.calls import (
+    CANCEL_S,
     QUIET_S,
     TIMEOUT_S,
     analyze_call,
     build_request,
     choose_server,
     estimate_call,
+    is_named,
     read_environment,
     standard_headers,
 )
+from openerrata_client.documents import OpenErrataError
 from openerrata_client.errors import ApiConnectionError, ApiError
 from openerrata_client.events import CUT, NOTHING_MORE, Event, EventCursor
 from openerrata_client.exchanges import (
@@ -32,6 +37,7 @@ from openerrata_client.exchanges import (
     job_path,
     read_output,
     request,
+    take_back,
     to_error,
     wait_for_end,
 )
@@ -107,9 +113,19 @@ class AsyncClient:
     ) -> AsyncJob:
         """Have an article analysed: exactly one of `url` and `text`. However often it is tried, it is one job.
 
+        Cancelled before the job's id is known, it takes up to 10 seconds to cancel the job, unless `idempotency_key` or
+        a request id in `labels` finds it again.
+
         Raises: ApiError: `CreditExhaustedError`, `RateLimitError`, … ApiConnectionError.
         """
-        answer = await self._run(request(analyze_call(url, text, options, labels, idempotency_key), self._retry))
+        call = analyze_call(url, text, options, labels, idempotency_key)
+        try:
+            answer = await self._run(request(call, self._retry))
+        except asyncio.CancelledError:
+            if not is_named(labels, idempotency_key):
+                with anyio.move_on_after(CANCEL_S, shield=True), suppress(OpenErrataError):
+                    await self._run(take_back(call))
+            raise
         accepted = read_accepted(answer)
         return AsyncJob(self, accepted.job_id, accepted)
 

@@ -20,6 +20,8 @@ KEY_VARIABLE: Final = "OPENERRATA_API_KEY"
 SERVER_VARIABLE: Final = "OPENERRATA_SERVER"
 DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
 TIMEOUT_S: Final = 30.0
+CANCEL_S: Final = 10.0
+"""How long a client that is stopped takes to cancel its job."""
 _HEADER_VALUE: Final = re.compile("[!-~]([ -~]*[!-~])?")
 QUIET_S: Final = 60.0
 """How long a stream of events may be silent; a server sends a heartbeat more often."""
@@ -82,12 +84,9 @@ def analyze_call(
     labels: ClientLabels | None,
     idempotency_key: str | None,
 ) -> Call:
-    """`POST /v1/analyze`, with one key for all its tries, so that none of them is a second job.
-
-    A request id names a retry too, so that beside one no key is made up.
-    """
+    """`POST /v1/analyze`, with one key for all its tries, so that none of them is a second job."""
     key = idempotency_key
-    if key is None and not (labels is not None and labels.request_id):
+    if not is_named(labels, key):
         key = str(uuid.uuid4())
     if key is not None and not _HEADER_VALUE.fullmatch(key):
         raise OpenErrataError(
@@ -95,6 +94,11 @@ def analyze_call(
         )
     headers = {} if key is None else {"Idempotency-Key": key}
     return Call("POST", "/v1/analyze", _body(url, text, options, labels), headers)
+
+
+def is_named(labels: ClientLabels | None, idempotency_key: str | None) -> bool:
+    """Whether the caller can find the job again by sending the request again; a request id names a retry too."""
+    return idempotency_key is not None or (labels is not None and bool(labels.request_id))
 
 
 def estimate_call(url: str | None, text: str | None, options: Options | None) -> Call:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -17,9 +18,11 @@ from openerrata_client.calls import (
     build_request,
     choose_server,
     estimate_call,
+    is_named,
     read_environment,
     standard_headers,
 )
+from openerrata_client.documents import OpenErrataError
 from openerrata_client.errors import ApiConnectionError, ApiError
 from openerrata_client.events import CUT, NOTHING_MORE, Event, EventCursor
 from openerrata_client.exchanges import (
@@ -31,6 +34,7 @@ from openerrata_client.exchanges import (
     job_path,
     read_output,
     request,
+    take_back,
     to_error,
     wait_for_end,
 )
@@ -106,9 +110,19 @@ class Client:
     ) -> Job:
         """Have an article analysed: exactly one of `url` and `text`. However often it is tried, it is one job.
 
+        Interrupted before the job's id is known, it cancels the job, unless `idempotency_key` or a request id in
+        `labels` finds it again.
+
         Raises: ApiError: `CreditExhaustedError`, `RateLimitError`, … ApiConnectionError.
         """
-        answer = self._run(request(analyze_call(url, text, options, labels, idempotency_key), self._retry))
+        call = analyze_call(url, text, options, labels, idempotency_key)
+        try:
+            answer = self._run(request(call, self._retry))
+        except KeyboardInterrupt:
+            if not is_named(labels, idempotency_key):
+                with suppress(OpenErrataError):
+                    self._run(take_back(call))
+            raise
         accepted = read_accepted(answer)
         return Job(self, accepted.job_id, accepted)
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import click
 
 from openerrata_client.async_client import AsyncClient, AsyncJob
-from openerrata_client.calls import SERVER_VARIABLE
+from openerrata_client.calls import CANCEL_S, SERVER_VARIABLE
 from openerrata_client.documents import OpenErrataError
 from openerrata_client.events import Event
 from openerrata_client.types import CacheOnlyResult, FullResult, Options
@@ -25,7 +25,6 @@ from openerrata_client.types import CacheOnlyResult, FullResult, Options
 WELL_SUPPORTED: Final = "WELL-SUPPORTED"
 COULD_NOT: Final = 2
 INTERRUPTED: Final = 130
-CANCEL_S: Final = 10.0
 _PAGE: Final = ("<!doctype html", "<html")
 _HELP: Final = """Audit an article: its claims, the evidence for and against each, and a verdict.
 

@@ -22,6 +22,7 @@ from openerrata_client.errors import (
     JobTimeoutError,
     read_error,
 )
+from openerrata_client.results import read_accepted
 from openerrata_client.types import JobView
 
 T = TypeVar("T")
@@ -86,6 +87,16 @@ def request(call: Call, policy: RetryPolicy) -> Exchange[httpx.Response]:
         if seconds is None:
             raise error
         yield Pause(seconds)
+
+
+def take_back(analyze: Call) -> Exchange[None]:
+    """Cancel the job of a request that may have reached the server: sent again, it is answered with that job.
+
+    Raises: ApiError, ApiConnectionError: whether there is one is not known.
+    """
+    once = RetryPolicy(retries=0)
+    answer = yield from request(analyze, once)
+    yield from request(Call("DELETE", job_path(read_accepted(answer).job_id)), once)
 
 
 def to_error(outcome: Outcome) -> ApiConnectionError | ApiError:

@@ -5,6 +5,9 @@ Only `audit_article` spends credit, and says so. Source: modelcontextprotocol.io
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Literal
@@ -15,6 +18,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 from openerrata_client.async_client import AsyncClient, AsyncJob
+from openerrata_client.calls import CANCEL_S
 from openerrata_client.corrections import investigation_call, post_call, read_data
 from openerrata_client.documents import OpenErrataError
 from openerrata_client.errors import JobTimeoutError
@@ -23,8 +27,8 @@ from openerrata_client.types import Options
 AUDIT_S: Final = 600.0
 PARTS: Final = 40
 """Many hosts give up what is silent for a minute."""
-CANCEL_S: Final = 10.0
 MOST_INVESTIGATIONS: Final = 5
+CHUNK: Final = 65_536
 Json = Any
 """JSON as an instance answers it; models read it as it is."""
 
@@ -122,5 +126,31 @@ def _require_one(url: str | None, text: str | None) -> None:
 
 
 def main() -> None:
-    """Serve until standard input ends."""
+    """Serve until standard input ends, or a signal ends it."""
+    _end_input_at(signal.SIGINT, signal.SIGTERM)
     make_server().run("stdio")
+
+
+def _end_input_at(*signals: signal.Signals) -> None:
+    """Let a first signal end standard input, and a second one the process.
+
+    The SDK reads its input in a thread that it waits for, and that no signal interrupts.
+    """
+    ours, theirs = os.pipe()
+    source = os.dup(0)
+    os.dup2(ours, 0)
+    os.close(ours)
+    pipe = os.fdopen(theirs, "wb", buffering=0)
+
+    def pass_on() -> None:
+        with suppress(OSError, ValueError), pipe:  # it is closed, here or at the other end
+            while words := os.read(source, CHUNK):
+                pipe.write(words)
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        pipe.close()
+
+    for each in signals:
+        signal.signal(each, end)
+    threading.Thread(target=pass_on, daemon=True).start()
