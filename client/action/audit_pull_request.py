@@ -55,6 +55,7 @@ class Forge:
         self._http = http
         self._repository = f"/repos/{repository}"
         self._number = number
+        self._comments = f"{self._repository}/issues/{number}/comments"
 
     def changed_files(self) -> Iterator[str]:
         """Paths whose words the pull request adds or changes; a file that was only moved has none."""
@@ -64,14 +65,22 @@ class Forge:
                 yield each["filename"]
 
     def write_comment(self, text: str) -> None:
-        """Write the comment, in place of an earlier one of this action."""
-        comments = f"{self._repository}/issues/{self._number}/comments"
-        for each in self._pages(comments):
-            if str(each["body"]).startswith(MARK):
-                path = f"{self._repository}/issues/comments/{each['id']}"
-                self._http.patch(path, json={"body": text}).raise_for_status()
+        """Write the comment, in place of an earlier one of this action.
+
+        Two runs at once may each find none and write one: that which is not the first goes into the first.
+        """
+        first = next(self._own_comments(), None)
+        if first is None:
+            posted = self._http.post(self._comments, json={"body": text}).raise_for_status().json()["id"]
+            first = next(self._own_comments(), posted)
+            if first == posted:
                 return
-        self._http.post(comments, json={"body": text}).raise_for_status()
+            self._http.delete(f"{self._repository}/issues/comments/{posted}").raise_for_status()
+        self._http.patch(f"{self._repository}/issues/comments/{first}", json={"body": text}).raise_for_status()
+
+    def _own_comments(self) -> Iterator[int]:
+        """The ids of this action's comments, the first one first."""
+        return (each["id"] for each in self._pages(self._comments) if str(each["body"]).startswith(MARK))
 
     def _pages(self, path: str) -> Iterator[Mapping[str, Json]]:
         page = 1

@@ -37,6 +37,8 @@ class Forge:
         self.files = [{"filename": name, "status": status, "changes": changes} for name, status, changes in CHANGED]
         self.comments: list[dict[str, Any]] = [{"id": 1, "body": "Nice."}]
         self.is_read_only = False
+        self.meanwhile: list[str] = []
+        """Comments that others write while one is being written."""
 
 
 CHANGED = (
@@ -70,13 +72,21 @@ def forge() -> Iterator[Forge]:
                 self.answer({"message": "Resource not accessible by integration"}, 403)
                 return
             assert self.path == "/repos/a/b/issues/7/comments"
-            state.comments.append({"id": len(state.comments) + 1, **self.body()})
-            self.answer({})
+            for body in (*state.meanwhile, self.body()["body"]):
+                state.comments.append({"id": len(state.comments) + 1, "body": body})
+            self.answer(state.comments[-1])
 
         def do_PATCH(self) -> None:
-            number = int(self.path.removeprefix("/repos/a/b/issues/comments/"))
-            state.comments[number - 1].update(self.body())
+            self.commented().update(self.body())
             self.answer({})
+
+        def do_DELETE(self) -> None:
+            state.comments.remove(self.commented())
+            self.answer({})
+
+        def commented(self) -> dict[str, Any]:
+            number = int(self.path.removeprefix("/repos/a/b/issues/comments/"))
+            return next(each for each in state.comments if each["id"] == number)
 
         def body(self) -> dict[str, Any]:
             found: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -194,6 +204,14 @@ def test_changed_files_are_audited_and_found_in_one_comment(tmp_path: Path, forg
     assert done.returncode == 1, done.stderr
     assert len(forge.comments) == 2, "the comment is written anew, not again"
     assert "1 more changed files were not audited" in forge.comments[1]["body"]
+
+
+def test_two_runs_at_once_leave_one_comment(tmp_path: Path, forge: Forge, server: JobServer) -> None:
+    forge.meanwhile = [f"{MODULE.MARK}\nof the other run"]
+    done = run(tmp_path, forge, server)
+    assert done.returncode == 0, done.stderr
+    _, comment = forge.comments
+    assert "**`post.md`**" in comment["body"]
 
 
 def test_nothing_to_audit_and_nothing_that_could_be(tmp_path: Path, forge: Forge, server: JobServer) -> None:
