@@ -146,7 +146,7 @@ class _Messages:
             if (cost := spent(answer.message)) is not None:
                 self._session.recorder.spend(cost)
         if not answer.ended:
-            raise failures.truncated()
+            raise failures.truncated(self._session.recorder.last)
         why = answer.message.get("stop_reason")
         if why == "refusal":
             raise failures.refusal()

@@ -179,7 +179,7 @@ class _Chat:
         if finish in _CALL_DROPPED:
             raise ModelError("NON_RETRYABLE", "The provider dropped a call of the model's.", name="EmptyAnswer")
         if finish is None:
-            raise failures.truncated()
+            raise failures.truncated(self._session.recorder.last)
         if finish in _CUT_SHORT:
             raise failures.incomplete(finish, self._session.secret)
         self._messages.append(cast(JsonValue, _once(answer.message)))

@@ -121,8 +121,21 @@ def from_code(code: str | None, message: str | None, secret: str) -> ModelError:
     return ModelError(failure, reason, name=name, of_the_account=code in _ACCOUNT_CODES)
 
 
-def truncated() -> ModelError:
-    """The stream ended without its final event."""
+def is_page(call: Call | None) -> bool:
+    """Whether a page of HTML came with a status of success."""
+    return call is not None and call.status == 200 and call.headers.get("content-type", "").startswith("text/html")
+
+
+def page() -> ModelError:
+    """Something before the provider answered in its place, which passes; or the address is another's."""
+    reason = "A page of HTML came in place of an answer: does a proxy answer for the provider, or is its address wrong?"
+    return ModelError("TRANSIENT", reason, name="Page")
+
+
+def truncated(call: Call | None) -> ModelError:
+    """The stream ended without its final event, or never was one."""
+    if is_page(call):
+        return page()
     return ModelError("PARTIAL", "The answer ended before it was complete.", name="Truncated")
 
 

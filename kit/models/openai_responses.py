@@ -144,7 +144,7 @@ class _Responses:
                 elif event.type == "error":
                     raise failures.from_code(event.code, event.message, self._session.secret)
         if final is None:
-            raise failures.truncated()
+            raise failures.truncated(self._session.recorder.last)
         if (cost := spent(final.to_dict(mode="json", warnings=False))) is not None:
             self._session.recorder.spend(cost)
         _require_completed(final, self._session.secret)

@@ -197,6 +197,8 @@ class Provider(ABC):
                     return KeyRefused("authenticated_restricted", refused)
                 case _:
                     return KeyRefused("error", failed.reason)
+        if failures.is_page(session.recorder.last):
+            return KeyRefused("error", failures.page().reason)
         return KeyAccepted()
 
     def _adapt(self, brief: Brief[DecisionT, AnswerT]) -> Brief[DecisionT, AnswerT]:

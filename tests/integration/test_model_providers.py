@@ -27,6 +27,7 @@ from kit.models.base import (
     Decision,
     Finished,
     KeyAccepted,
+    KeyRefused,
     Limits,
     ModelError,
     ask,
@@ -394,6 +395,16 @@ async def test_a_run_that_breaks_is_classed_and_never_reads_as_no_findings(api: 
     error = recorded(failed).error
     assert error is not None
     assert (error.failure, error.name, error.reason) == (failed.failure, failed.name, failed.reason)
+
+
+async def test_a_page_in_place_of_an_answer_is_a_passing_error_and_no_key_is_accepted_by_it(api: Api) -> None:
+    page = HttpError(200, "<!doctype html><title>We will be back soon</title>")
+    async with provider(api, page, page) as (model, _):
+        failed = await failure(model)
+        probed = await model.probe_own()
+    assert (failed.failure, failed.name) == ("TRANSIENT", "Page")
+    assert "a proxy" in failed.reason
+    assert probed == KeyRefused("error", failed.reason)
 
 
 @pytest.mark.filterwarnings("error")

@@ -42,10 +42,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class HttpError:
-    """An answer without a response object."""
+    """An answer without a response object. A body that is a text is a page of HTML."""
 
     status: int
-    body: Json | list[Any] = field(
+    body: Json | list[Any] | str = field(
         default_factory=lambda: {"error": {"message": "scripted", "type": "test", "code": None}}
     )
     headers: dict[str, str] = field(default_factory=dict)
@@ -208,10 +208,11 @@ async def _read(reader: asyncio.StreamReader) -> Request:
 
 
 async def _respond(
-    writer: asyncio.StreamWriter, status: int, body: Json | list[Any], headers: dict[str, str] | None = None
+    writer: asyncio.StreamWriter, status: int, body: Json | list[Any] | str, headers: dict[str, str] | None = None
 ) -> None:
-    payload = json.dumps(body).encode()
-    head = f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {len(payload)}\r\n"
+    kind, text = ("text/html", body) if isinstance(body, str) else ("application/json", json.dumps(body))
+    payload = text.encode()
+    head = f"HTTP/1.1 {status} Scripted\r\ncontent-type: {kind}\r\ncontent-length: {len(payload)}\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
     writer.write(f"{head}connection: close\r\n\r\n".encode() + payload)
     await writer.drain()
