@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from typing import TextIO
 
@@ -95,10 +96,13 @@ class Telemetry:
 
 
 def configure_logging(stream: TextIO = sys.stderr, *, level: str = "info") -> None:
-    """Log to `stream`: readable and coloured on a terminal, one JSON object a line elsewhere."""
+    """Log to `stream`: readable on a terminal, in colours unless NO_COLOR is set; one JSON object a line elsewhere."""
     terminal = stream.isatty()
+    colors = not os.environ.get("NO_COLOR")
     renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer(colors=True) if terminal else structlog.processors.JSONRenderer(serializer=_json)
+        structlog.dev.ConsoleRenderer(colors=colors)
+        if terminal
+        else structlog.processors.JSONRenderer(serializer=_json)
     )
     processors: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -62,6 +63,9 @@ class Lazy(click.Group):
         **extra: object,
     ) -> NoReturn:
         """Run, and end the process; a usage error is reported in one line."""
+        _open_missing_streams()
+        if os.environ.get("NO_COLOR"):
+            extra["color"] = False
         try:
             sys.exit(super().main(args, prog_name or NAME, complete_var, standalone_mode=False, **extra))
         except click.ClickException as error:
@@ -91,6 +95,13 @@ class Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _open_missing_streams() -> None:
+    """Open what the parent closed of the standard streams, or the event loop's own files would take their numbers."""
+    for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        if getattr(sys, name) is None and os.open(os.devnull, os.O_RDWR) == number:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
 
 
 @click.command(NAME, cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -131,7 +131,7 @@ async def load_job(bus: Bus, job_id: UUID) -> LoadedJob:
     facts = await read_history(bus, str(job_id), stream=JOBS)
     requested = next((each for each in facts if isinstance(each.event, JobRequested)), None)
     if requested is None:
-        raise click.ClickException(f"the log has no job {job_id}")
+        raise click.ClickException(f"the log has no job {format_job_id(job_id)} ({job_id}); is the id whole?")
     request = requested.event
     assert isinstance(request, JobRequested)
     for step in (EXTRACT, ASSESS):

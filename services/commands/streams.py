@@ -66,10 +66,10 @@ def _print(flow: Flow, per_s: Mapping[str, float], positions: Mapping[str, int],
 
 def render(flow: Flow, per_s: Mapping[str, float], positions: Mapping[str, int]) -> Iterator[str]:
     """Yield the lines."""
-    yield f"{'stream':<14}{'messages':>12}{'MB':>10}{'last':>12}{'per s':>9}{'read model':>24}"
+    yield f"{'stream':<18}{'messages':>12}{'MB':>10}{'last':>12}{'per s':>9}{'read model':>24}"
     for stream in flow.streams:
         yield (
-            f"{stream.name:<14}{stream.messages:>12,}{stream.size_bytes / 1e6:>10,.1f}{stream.last:>12,}"
+            f"{stream.name:<18}{stream.messages:>12,}{stream.size_bytes / 1e6:>10,.1f}{stream.last:>12,}"
             f"{per_s[stream.name]:>9.1f}{_format_lag(stream.name, stream.last, positions):>24}"
         )
     yield ""

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import click
 import pytest
 
+from contracts.jobs.ids import format_job_id
 from contracts.topology import JOBS
 from contracts.v1 import CreditPosted, JobEnded, RunStarted
 from contracts.v1.ids import step_run_id
@@ -133,5 +134,5 @@ async def test_words_are_removed_once_the_job_is_over(bus: Bus) -> None:
     await bus.publish(ended(JOB), correlation=uuid4())
     await forget_job(bus, texts, JOB)
     assert list(store.objects) == [f"{other.under}/{other.sha256}"]
-    with pytest.raises(click.ClickException, match="no job"):
+    with pytest.raises(click.ClickException, match=f"no job {format_job_id(UUID(int=5))}"):
         await load_job(bus, UUID(int=5))

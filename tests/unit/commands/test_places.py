@@ -1,0 +1,88 @@
+"""Commands where there is no terminal, or less than one."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from datetime import UTC, datetime
+from uuid import UUID
+
+import click
+import pytest
+import structlog
+from click.testing import CliRunner
+
+from contracts.topology import PROJECTED, STREAMS
+from kit.flow import ConcludeFlow, Flow, StreamFlow
+from kit.telemetry import configure_logging
+from services.__main__ import main
+from services.commands.post import _find_post
+from services.commands.streams import render
+
+UNREACHABLE = "OPENERRATA_NATS_URL=nats://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "0<&- 1>&-"])
+def test_a_stream_that_the_parent_closed_breaks_nothing(closed: str) -> None:
+    script = f"{UNREACHABLE} exec {sys.executable} -m services streams --timeout 0.1 {closed}"
+    ended = subprocess.run(["bash", "-c", script], stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (ended.returncode, b"not done within 0.1 s" in ended.stderr) == (1, True), ended.stderr
+
+
+def test_commands_have_a_standard_error_to_log_to() -> None:
+    program = (
+        "import atexit, sys; from services.__main__ import main\n"
+        "atexit.register(lambda: print(sys.stderr.fileno())); main(['--version'])"
+    )
+    ended = subprocess.run(
+        ["bash", "-c", 'exec "$0" -c "$1" 2>&-', sys.executable, program],
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    assert ended.stdout.splitlines()[-1] == b"2"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("asked", ["", "1"])
+def test_no_color_is_respected(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", asked)
+    terminal = Terminal()
+    configure_logging(terminal)
+    structlog.get_logger().info("ready")
+    structlog.reset_defaults()
+
+    @click.command()
+    def colourful() -> None:
+        click.echo(click.style("red", fg="red"))
+
+    monkeypatch.setattr(main, "get_command", lambda *_: colourful)
+    said = CliRunner().invoke(main, ["colourful"], color=True).output
+    assert ("\x1b" in terminal.getvalue(), "\x1b" in said) == (not asked, not asked)
+
+
+def test_columns_of_streams_stand_below_their_heads() -> None:
+    streams = tuple(StreamFlow(each.name, 1, 0, 1, 1) for each in STREAMS)
+    flow = Flow(datetime(2026, 12, 1, tzinfo=UTC), streams, (), ConcludeFlow(0, None))
+    lines = render(flow, {each.name: 0.0 for each in STREAMS}, dict.fromkeys((each.name for each in PROJECTED), 1))
+    assert len({len(line) for line in list(lines)[: len(streams) + 1]}) == 1
+
+
+class Empty:
+    """A database without posts."""
+
+    async def execute(self, *_: object) -> Empty:
+        return self
+
+    async def fetchall(self) -> list[tuple[UUID, str]]:
+        return []
+
+
+async def test_an_address_of_no_post_is_not_asked_for_the_id_of_one() -> None:
+    with pytest.raises(click.ClickException, match="no post has this address"):
+        await _find_post(Empty(), "https://news.example/a")  # type: ignore[arg-type]  # as much of it as is used
