@@ -272,7 +272,7 @@ async def test_a_finding_that_is_taken_back_is_said_once(private: tuple[Reader, 
     await popup.get_by_role("button", name=words("noticeDismiss")).click()
     await popup.get_by_text(words("noticeOne")).wait_for(state="hidden")
     days = [one.path for one in lookups.received if "/retractions/" in one.path]
-    assert len(set(days)) == 3
+    assert len(set(days)) == 4, "the day before the last time too: its file may have grown since"
 
 
 async def test_nothing_is_sent_before_the_reader_has_chosen(package: Path) -> None:

@@ -5,7 +5,7 @@
  * A reader is given one notice of a finding, whatever becomes of it later. Source: row TR-34 of
  * docs/requirements/trust.md.
  */
-import { daysBetween } from '../lookup/files';
+import { DAY_MS, daysBetween } from '../lookup/files';
 import { addNotices } from '../settings/notices';
 import type { LookupFiles } from './lookup_files';
 import type { Area, Clock } from './ports';
@@ -63,7 +63,9 @@ export class Retractions {
       if (!isPrivate && Object.keys(seen.claims).length === 0) return;
       this.#tried = now;
       const states = new Map<string, string>();
-      for (const day of daysBetween(seen.compared ?? firstSeen(seen, now), now, MOST_DAYS)) {
+      // A file is complete minutes after its day, and by this browser's clock that can have been before.
+      const from = seen.compared === null ? firstSeen(seen, now) : seen.compared - DAY_MS;
+      for (const day of daysBetween(from, now, MOST_DAYS)) {
         const file = await this.#files.retractions(day);
         if (!file.ok) return;
         for (const { id, state } of file.value?.claims ?? []) states.set(id, state);

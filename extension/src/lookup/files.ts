@@ -123,7 +123,7 @@ export async function findVersion(bucket: Bucket, { key, contentHash, revision }
   return versions[0] === undefined ? { kind: 'unknown' } : { kind: 'other', version: versions[0] };
 }
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 /** The UTC days from one moment to another, the oldest first; of more than `most` days the newest. */
 export function daysBetween(from: number, to: number, most: number): string[] {

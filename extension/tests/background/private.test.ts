@@ -403,6 +403,17 @@ describe(requirement('TR-34', 'Who saw a finding that is taken back gets one not
     expect(environment.notices).toEqual(['c1']);
   });
 
+  it('though it was taken back in the last minutes of a day that the file was read after', async () => {
+    const environment = new PrivateReader();
+    environment.now = Date.parse('2026-11-26T00:00:30Z');
+    environment.takesBack('2026-11-26', {});
+    const { worker } = await look(environment);
+    environment.takesBack('2026-11-25', { c1: 'RETRACTED' });
+    environment.now += 11 * 60_000;
+    await worker.refresh();
+    expect(environment.notices).toEqual(['c1']);
+  });
+
   it('in full mode too, where nobody who saw nothing asks', async () => {
     const environment = new PrivateReader();
     environment.area.items.set('mode', 'full');
