@@ -328,7 +328,7 @@ async def reader(package: Path, *flags: str, headless: bool = True) -> AsyncIter
             headless=headless,
             viewport={"width": VIEW["width"], "height": VIEW["height"]},
             chromium_sandbox=not as_root,
-            ignore_default_args=["--disable-extensions"],
+            ignore_default_args=["--disable-extensions", "--disable-back-forward-cache"],
             args=[
                 *FLAGS,
                 f"--disable-extensions-except={package}",

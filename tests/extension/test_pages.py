@@ -230,6 +230,33 @@ async def test_a_page_that_renders_anew_or_clears_its_highlights_is_underlined_a
     await chromium.underlines(page, [BRAIN])
 
 
+async def test_a_page_that_the_browser_has_kept_is_as_its_reader_wants_it_now(chromium: Reader, world: World) -> None:
+    first, second = await investigated(world, BRAIN), await investigated(world, WALL)
+    page = await chromium.open(first)
+    await chromium.underlines(page, [BRAIN])
+    await page.evaluate("() => addEventListener('pageshow', ({ persisted }) => { globalThis.kept = persisted; })")
+    chromium.pages[second.url] = second.html
+    await page.goto(second.url)
+    await chromium.underlines(page, [WALL])
+    try:
+        await chromium.settle(showHighlights=False)
+        await chromium.underlines(page, [])
+        await page.evaluate("() => { setTimeout(() => history.back()); }")
+        await page.wait_for_url(first.url, wait_until="commit")
+        assert await page.evaluate("() => globalThis.kept"), "the page is the one that was left"
+        tab = await chromium.tab(page)
+        place = "async (key) => Object.values((await chrome.storage.local.get(key))[key]?.outcomes ?? {})"
+        await chromium.until(
+            lambda: chromium.chrome(place, f"tab:{tab}"),
+            "its finding has its place",
+            lambda found: found == ["anchored"],
+        )
+        assert await chromium.underlined(page) == ""
+    finally:
+        await chromium.settle(showHighlights=True)
+    await chromium.underlines(page, [BRAIN])
+
+
 def named(sites: Sites, *sentences: str) -> Post:
     """A post on Substack whose page says which it is."""
     post = posts.substack(sites, *sentences)

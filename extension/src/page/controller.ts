@@ -164,7 +164,9 @@ export function start(doc: Document): () => void {
       },
       onToneChange: () => ui.updateTone(),
       onReturn() {
-        if (settings.active) void session.restart();
+        // A page in the cache is sent nothing: what its reader has changed meanwhile has to be asked for.
+        session.end();
+        requestSettings(0);
       },
       onTick() {
         // The extension was updated or removed; this script can reach no worker.
