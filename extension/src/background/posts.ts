@@ -59,10 +59,13 @@ export class Posts {
       await this.#begin(tabId, session, platform, externalId, url, { kind: 'checking' });
     const registered = await this.#client.request('post.registerObservedVersion', toObservation(content));
     if (!registered.ok) return this.#recordProblem(tabId, session, registered.problem);
+    // The page is gone, or its reader has chosen otherwise: the post is named no further.
+    if (this.#findSession(tabId, session) === null) return null;
     const { postVersionId } = registered.value;
     await this.#change(tabId, session, { postVersionId });
     const viewed = await this.#client.request('post.recordViewAndGetStatus', { postVersionId });
     if (!viewed.ok) return this.#recordProblem(tabId, session, viewed.problem);
+    if (this.#findSession(tabId, session) === null) return null;
     const run = this.#runs.get(postVersionId);
     const known = run?.outcome === 'running' ? run.investigationId : null;
     const { state, proof } = await this.#confirm(stateOf(viewed.value, known));

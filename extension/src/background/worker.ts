@@ -202,7 +202,11 @@ export class Worker {
     if (SERVER_KEYS.some((key) => keys.includes(key))) {
       if (keys.includes('apiBaseUrl')) await Promise.all([this.#runs.clear(), this.#proofs.forget()]);
       await this.#badges.update();
-      for (const [tabId] of this.#tabs.all()) this.#resync(tabId);
+      for (const [tabId] of this.#tabs.all()) {
+        // A page that does not answer must not be asked about under the new settings.
+        await this.#posts.discard(tabId);
+        this.#resync(tabId);
+      }
     }
     if ([...SERVER_KEYS, 'sendHints'].some((key) => keys.includes(key))) await this.#hints.forget();
     if (keys.includes(NOTICES_KEY)) await this.#badges.update();

@@ -1,7 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { write } from '../../src/protocol/messages';
-import { PAGE, PAGE_SENDER, pageContent, settled, stopTime, tab, FakeEnvironment } from './fakes';
+import {
+  FakeEnvironment,
+  investigating,
+  PAGE,
+  PAGE_SENDER,
+  pageContent,
+  pass,
+  settled,
+  state,
+  stopTime,
+  tab,
+} from './fakes';
 
 beforeEach(stopTime);
 afterEach(() => void vi.useRealTimers());
@@ -53,6 +64,40 @@ describe('settings', () => {
     await settled();
     expect(environment.sent('RESYNC')).toEqual([1]);
   });
+
+  it('of how posts are looked up end what was asked about pages that do not answer', async () => {
+    const environment = new FakeEnvironment();
+    environment.server.says('post.recordViewAndGetStatus', investigating(0, 0, { investigationId: 'i1' }));
+    environment.server.says('post.getInvestigation', investigating(0, 0));
+    const worker = await environment.begin();
+    await worker.receive(pageContent(), tab(1));
+    await pass(6_000);
+    const asked = environment.server.asked('post.getInvestigation').length;
+    expect(asked).toBeGreaterThan(0);
+    await environment.area.set({ mode: 'private' });
+    await pass(60_000);
+    expect(environment.server.asked('post.getInvestigation')).toHaveLength(asked);
+    expect(await state(worker)).toBeUndefined();
+  });
+
+  it.each(['post.registerObservedVersion', 'post.recordViewAndGetStatus'])(
+    'of how posts are looked up hold while %s is on its way',
+    async (procedure) => {
+      const environment = new FakeEnvironment();
+      environment.area.items.set('autoInvestigate', true);
+      environment.area.items.set('openaiApiKey', 'sk-own');
+      const answer = environment.server.answers[procedure]!;
+      environment.server.answers[procedure] = async (request) => {
+        await environment.area.set({ mode: 'private' });
+        await settled();
+        return answer(request);
+      };
+      const worker = await environment.begin();
+      await worker.receive(pageContent(), tab(1));
+      await pass(60_000);
+      expect(environment.server.requests.at(-1)!.procedure).toBe(procedure);
+    },
+  );
 
   it('can be reached by keyboard', async () => {
     const environment = new FakeEnvironment();
