@@ -56,6 +56,18 @@ async def test_a_worker_that_is_killed_while_it_asks(chromium: Reader, world: Wo
     assert await chromium.state(page) == "not_investigated"
 
 
+async def test_a_tab_that_is_taken_out_of_memory_is_asked_about_no_more(chromium: Reader, world: World) -> None:
+    page = await chromium.open(posts.wikipedia(world.sites, BRAIN))
+    await chromium.says(page, WAITING)
+    tab = await chromium.tab(page)
+    await chromium.desk.bring_to_front()
+    assert await chromium.chrome("async (tab) => (await chrome.tabs.discard(tab)).discarded", tab)
+    there = "async (key) => Object.keys(await chrome.storage.local.get(key))"
+    await chromium.until(
+        lambda: chromium.chrome(there, f"tab:{tab}"), "its status is deleted", lambda known: known == []
+    )
+
+
 async def test_a_server_that_goes_and_comes_back(chromium: Reader, world: World) -> None:
     other = await world.system.up("gateway", name="other")
     port = urlsplit(other.url).port

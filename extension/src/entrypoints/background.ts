@@ -101,10 +101,14 @@ export default defineBackground({
       if (name === REFRESH_ALARM) then((worker) => worker.refresh());
       if (name === HINT_ALARM) then((worker) => worker.sendHint());
     });
-    browser.tabs.onUpdated.addListener((tabId, { status }, tab) => {
+    const forget = (tabId: number): void => then((worker) => worker.onTabClosed(tabId));
+    browser.tabs.onUpdated.addListener((tabId, { status, discarded }, tab) => {
       if (status === 'loading') then((worker) => worker.onTabLoading(tabId, tab.url ?? null));
+      if (discarded === true) forget(tabId);
     });
-    browser.tabs.onRemoved.addListener((tabId) => then((worker) => worker.onTabClosed(tabId)));
+    browser.tabs.onRemoved.addListener(forget);
+    // A tab that Chrome takes out of memory gets another number.
+    browser.tabs.onReplaced.addListener((_, tabId) => forget(tabId));
     browser.storage.onChanged.addListener((changes, where) => {
       if (where === 'local') then((worker) => worker.onSettingsChanged(Object.keys(changes)));
     });
