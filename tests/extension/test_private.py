@@ -246,6 +246,20 @@ async def test_details_need_no_request_and_the_public_page_is_said_to_name_the_p
     assert len(lookups.received) == before
 
 
+async def test_of_two_findings_at_one_place_the_shorter_is_pointed_at(private: tuple[Reader, Lookups]) -> None:
+    chromium, lookups = private
+    post, part = posts.x(BRAIN), "10 percent of their brains."
+    lookups.posts = [known(post, BRAIN, part)]
+    page = await chromium.open(post)
+    await chromium.underlines(page, [BRAIN, part])
+    for sentence in (part, BRAIN):
+        x, y = await chromium.point(page, sentence)
+        await page.mouse.click(x, y)
+        panel = (await chromium.frame(page)).get_by_role("dialog")
+        await panel.get_by_text(f"Not so: {sentence}", exact=True).wait_for()
+        await panel.get_by_role("button", name=words("pageClose")).click()
+
+
 @pytest.mark.requirement("TR-34")
 async def test_a_finding_that_is_taken_back_is_said_once(private: tuple[Reader, Lookups]) -> None:
     """TR-34: Who saw a finding that is taken back gets one notice."""

@@ -38,7 +38,8 @@ export class Underlines {
   show(pieces: ReadonlyMap<string, readonly Piece[]>): void {
     this.#pieces = new Map(pieces);
     this.#byNode = new Map();
-    for (const [claimId, list] of pieces) {
+    // The shortest first: of findings at one place it is the one that can be pointed at nowhere else.
+    for (const [claimId, list] of [...pieces].sort(([, one], [, other]) => lengthOf(one) - lengthOf(other))) {
       for (const piece of list) {
         const here = this.#byNode.get(piece.node);
         if (here === undefined) this.#byNode.set(piece.node, [{ ...piece, claimId }]);
@@ -57,7 +58,7 @@ export class Underlines {
     return this.#pieces.get(claimId) ?? [];
   }
 
-  /** The findings that have words in `node`. */
+  /** The findings that have words in `node`, the shortest first. */
   findingsIn(node: Node): readonly (Piece & { readonly claimId: string })[] {
     return this.#visible ? (this.#byNode.get(node) ?? []) : [];
   }
@@ -123,6 +124,10 @@ export class Underlines {
     this.#registry.set(name, highlight);
     this.#painted.set(name, { highlight, size: highlight.size });
   }
+}
+
+function lengthOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
 /** Underlines on the real page. */

@@ -97,4 +97,13 @@ describe('underlines', () => {
     const [shared] = pieces.get('a')!;
     expect(made.findingsIn(shared!.node).map(({ claimId }) => claimId)).toEqual(['a', 'b']);
   });
+
+  it('put the shorter of two findings first, however many nodes they reach into', () => {
+    const { underlines: made } = underlines();
+    const [two, three] = pieces.get('b')!;
+    made.show(new Map([...pieces, ['c', [three!]], ['d', [two!]]]));
+    expect(made.findingsIn(three!.node).map(({ claimId }) => claimId)).toEqual(['c', 'b']);
+    expect(made.findingsIn(two!.node).map(({ claimId }) => claimId)).toEqual(['a', 'd', 'b']);
+    expect(made.claimIds).toEqual(['a', 'b', 'c', 'd']);
+  });
 });
