@@ -62,6 +62,17 @@ async def test_commands_lead_from_finding_to_finding(chromium: Reader, world: Wo
     await chromium.underlines(page, [BRAIN, WALL])
 
 
+async def test_a_command_opens_what_hides_a_finding(chromium: Reader, world: World) -> None:
+    far = '<div style="height:1900px"></div>'
+    closed = f"<details><summary>More</summary>{posts.prose(BRAIN)}</details>"
+    page = await chromium.open(await investigated(world, BRAIN, body=f"{far}<details>{closed}</details>{far}"))
+    await chromium.underlines(page, [BRAIN])
+    await chromium.command(page, "next-finding")
+    where = "() => { const words = document.querySelector('details em');"
+    where += " return words.checkVisibility() ? words.getBoundingClientRect().top : -1; }"
+    await chromium.until(lambda: page.evaluate(where), "the finding is in sight", lambda top: 0 < top < VIEW["height"])
+
+
 @pytest.mark.requirement("2.5-08")
 async def test_underlines_are_red_waves(chromium: Reader, world: World) -> None:
     """2.5-08: Red underline, tooltip, details on click."""

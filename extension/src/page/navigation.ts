@@ -39,6 +39,9 @@ export class FindingNavigation {
   }
 
   #show(words: Range, element: Element): void {
+    // What is closed is not scrolled to.
+    let closed: HTMLDetailsElement | null;
+    while ((closed = element.closest<HTMLDetailsElement>('details:not([open])')) !== null) closed.open = true;
     const view = this.#doc.defaultView!;
     const room = view.innerHeight || this.#doc.documentElement.clientHeight;
     const { top, bottom } = words.getBoundingClientRect();

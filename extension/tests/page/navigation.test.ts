@@ -16,6 +16,7 @@ function locate(top: number, elementHeight: number): { at: number; smoothly: boo
     seen.smoothly ||= behavior !== 'instant';
   };
   const parentElement = {
+    closest: () => null,
     getBoundingClientRect: () => new DOMRect(0, 0, 500, elementHeight),
     scrollIntoView: ({ behavior }: ScrollIntoViewOptions) => scroll((elementHeight - 700) / 2, behavior),
   };
