@@ -48,6 +48,10 @@ export const pages: Pages = {
     const [tab] = await browser.tabs.query({ active: true, lastFocusedWindow: true });
     return tab?.id ?? null;
   },
+  async leavesNoTrace(tabId) {
+    const tab = await browser.tabs.get(tabId).catch(ignoreClosedTab);
+    return tab?.incognito !== false;
+  },
   setBadge(tabId, { text, color, title }) {
     const tab = tabId === null ? {} : { tabId };
     const said = browser.i18n.getMessage(title, [text]);

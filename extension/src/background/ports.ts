@@ -40,6 +40,8 @@ export interface Pages {
   openTabs(): Promise<readonly OpenTab[]>;
   /** The tab that the reader looks at. */
   activeTab(): Promise<number | null>;
+  /** Whether a tab is of a window that is to leave no trace. */
+  leavesNoTrace(tabId: number): Promise<boolean>;
   /** Set the badge of one tab; null sets the default of all tabs. */
   setBadge(tabId: number | null, badge: Badge): void;
 }

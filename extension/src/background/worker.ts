@@ -310,7 +310,8 @@ export class Worker {
     if (status === null) return;
     const shown = displayedClaims(status.state);
     this.#send(tabId, write('STATE', { status, publicUrl: publicUrl(shown?.investigationId ?? null, baseUrl) }));
-    await this.#retractions.see(shown?.claims.map(({ id }) => id) ?? []);
+    const seen = shown?.claims.map(({ id }) => id) ?? [];
+    if (seen.length > 0 && !(await this.#dependencies.pages.leavesNoTrace(tabId))) await this.#retractions.see(seen);
   }
 
   async #sendSettings(): Promise<void> {

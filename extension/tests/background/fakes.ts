@@ -136,6 +136,8 @@ export class FakeEnvironment {
   readonly allowedSites = new Set<string>();
   tabs: OpenTab[] = [];
   activeTab: number | null = 1;
+  /** Tabs of windows that are to leave no trace. */
+  readonly traceless = new Set<number>();
   alarmRunning = false;
   now = 1_000_000;
 
@@ -159,6 +161,7 @@ export class FakeEnvironment {
         send: (tabId, message) => this.messages.push(structuredClone({ tabId, message })),
         openTabs: async () => this.tabs,
         activeTab: async () => this.activeTab,
+        leavesNoTrace: async (tabId) => this.traceless.has(tabId),
         setBadge: (tabId, badge) => this.badges.set(tabId, badge),
       },
       scripts: {

@@ -453,6 +453,14 @@ describe(requirement('TR-34', 'Who saw a finding that is taken back gets one not
     expect(environment.notices).toBeUndefined();
   });
 
+  it('and nothing is kept of what was seen in a window that is to leave no trace', async () => {
+    const environment = new PrivateReader();
+    environment.traceless.add(1);
+    const { state } = await look(environment);
+    expect(state).toMatchObject({ kind: 'investigated' });
+    expect(environment.area.items.get('seen')).toEqual({ claims: {}, compared: environment.now });
+  });
+
   it('remembers 5,000 findings for 400 days', async () => {
     const environment = new PrivateReader();
     const seen = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`old${index}`, NOW - index]));
