@@ -13,6 +13,8 @@ const STOP = /[.!?\u3002\uff01\uff1f\u061f\u06d4\u0964]/;
 const FULL_WIDTH_STOP = /[\u3002\u0964]/;
 const CLOSING = /["')\]}\u300d\u300f\u3011]/;
 const WORD = /[\p{L}\p{N}]/u;
+/** What follows a stop within a sentence: "approx. 5", "Yahoo! says". A sentence can begin so, too. */
+const GOES_ON = /[\p{Ll}\p{N}]/u;
 const SURE_WORD = 4;
 
 /** `[first, last)` of the sentence or sentences that `[start, end)` lies in. */
@@ -31,7 +33,7 @@ function sentenceEndsAt(context: Folded, at: number): boolean {
   const stop = context.glyphs[i];
   if (stop === undefined || !STOP.test(stop)) return false;
   if (FULL_WIDTH_STOP.test(stop)) return true;
-  if (context.gaps[at] === JOINED) return false;
+  if (context.gaps[at] === JOINED || GOES_ON.test(context.glyphs[at]!)) return false;
   if (stop !== '.') return true;
   let letters = 0;
   for (let k = i - 1; k >= 0 && context.gaps[k + 1] === JOINED && WORD.test(context.glyphs[k]!); k--) letters++;

@@ -107,6 +107,17 @@ export const CORRECTIONS_BESIDE_THE_QUOTE: readonly (readonly [string, string, s
   ['toxic to bees', 'The powder is toxic to bees.', 'The powder is non-toxic to bees.'],
   ['Goldfish can', 'Goldfish can remember.', "Goldfish can't remember."],
   ['the ship carried gold', 'Some say the ship carried gold.', 'Nobody says the ship carried gold.'],
+  [
+    '5% of bats are blind',
+    'It is said that approx. 5% of bats are blind.',
+    'It is false that approx. 5% of bats are blind.',
+  ],
+  ['bats are blind', 'A page of Yahoo! says that bats are blind.', 'No page of Yahoo! says that bats are blind.'],
+  [
+    'Sydney is it',
+    '“The capital?” he asked, and said: Sydney is it.',
+    '“The harbour?” he asked, and said: Sydney is it.',
+  ],
   ['He was acquitted', 'He was acquitted in May.', 'He was acquitted in none of the cases.'],
   ['是可以安全食用的', '这种鱼是可以安全食用的。', '这种鱼不是可以安全食用的。'],
 ];
