@@ -89,6 +89,8 @@ export class Annotations {
     const answers = await this.#background.anchor(walk.text, quotes).catch(() => null);
     if (over()) return;
     if (answers === null) {
+      // What is underlined may say something else by now.
+      this.#underline(new Map());
       this.#retryLater();
       return;
     }

@@ -140,6 +140,28 @@ describe('annotations', () => {
     expect(words()).toEqual([]);
   });
 
+  it('leave a sentence that was corrected around its words while the worker was gone', async () => {
+    let gone = false;
+    const { annotations, words } = stage('<p><i>It holds </i>5 litres.</p>', async (text, quotes) =>
+      gone ? null : anchorClaims(text, quotes),
+    );
+    const { findings } = shown('5 litres.');
+    annotations.show({ ...NO_FINDINGS, findings: [{ ...findings[0]!, context: 'It holds 5 litres.' }] });
+    await settled();
+    expect(words()).toEqual(['5 litres.']);
+    gone = true;
+    const said = document.querySelector('i')!;
+    said.textContent = 'It never holds ';
+    annotations.invalidate();
+    annotations.revalidate();
+    await settled();
+    expect(words()).toEqual([]);
+    gone = false;
+    said.textContent = 'It holds ';
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(words()).toEqual(['5 litres.']);
+  });
+
   it('ask again when the worker was gone', async () => {
     let times = 0;
     const { annotations, words } = stage('<p>First thing.</p>', async (text, quotes) => {
