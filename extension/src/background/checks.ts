@@ -1,7 +1,7 @@
 /**
  * The checks that run: at most one a tab and three in all. Each lives as long as a port to its page is open.
  *
- * Nothing of a check is stored; a page that asks a second time for the same post gets what the first was sent.
+ * Nothing of a check is stored; a page that asks a second time for the same words gets what the first was sent.
  */
 import { type CheckMessage, readCheckRequest } from '../protocol/check';
 import { type Failure, isEnded, type Out } from '../verdict/check';
@@ -26,6 +26,7 @@ export interface ChecksDependencies extends CheckDependencies {
 interface Check {
   readonly tabId: number;
   readonly permalink: string;
+  readonly words: string;
   readonly ports: Set<CheckPort>;
   readonly sent: Out[];
   cancel: () => void;
@@ -48,7 +49,7 @@ export class Checks {
   async receive(message: unknown, port: CheckPort, tabId: number, url: string): Promise<void> {
     const { words, permalink } = readCheckRequest(message, 'message');
     const running = [...this.#running].find((check) => check.tabId === tabId);
-    if (running?.permalink === permalink) {
+    if (running?.permalink === permalink && running.words === words) {
       running.ports.add(port);
       for (const out of running.sent) port.postMessage(out);
       return;
@@ -58,7 +59,7 @@ export class Checks {
       refuse(port, { code: 'too_many_checks' });
       return;
     }
-    const check: Check = { tabId, permalink, ports: new Set([port]), sent: [], cancel: () => undefined };
+    const check: Check = { tabId, permalink, words, ports: new Set([port]), sent: [], cancel: () => undefined };
     this.#add(check);
     await this.#start(check, words, url);
   }

@@ -1,7 +1,7 @@
 /**
  * The card under a post: one at a time, and none that outlives its page.
  *
- * A post keeps its card by its permalink. A list that reuses its elements hides the card, and the post brings it back.
+ * A post keeps its card by its permalink, and its verdict as long as it says the same. A list that reuses its elements hides the card, and the post brings it back.
  */
 import { findPost, isReadable, isShown, type Feed, type Post, type Unreadable } from '../feeds/base';
 import type { Out } from '../verdict/check';
@@ -20,6 +20,8 @@ interface Shown {
   found: Post | Unreadable;
   /** What names the element, also where its words cannot be read. */
   readonly permalink: string | null;
+  /** What was checked; null where nothing can be. */
+  readonly checked: string | null;
   state: CheckState;
   /** Null once the check has ended. */
   cancel: (() => void) | null;
@@ -35,7 +37,7 @@ export class PostCard {
   readonly #start: StartCheck;
   readonly #channel: FrameChannel;
   readonly #focus: SavedFocus;
-  /** Finished checks of this page, by permalink. */
+  /** Finished checks of this page, by what was checked. */
   readonly #finished = new Map<string, CheckState>();
   #shown: Shown | null = null;
 
@@ -66,7 +68,7 @@ export class PostCard {
   /** Show the card of a post, and check the post unless that has begun. The focus goes to the card. */
   open(found: Post | Unreadable): void {
     const shown = this.#shown;
-    if (shown !== null && isReadable(found) && isReadable(shown.found) && shown.permalink === found.permalink) {
+    if (shown !== null && shown.checked !== null && shown.checked === identify(found)) {
       shown.found = found;
       this.place();
     } else this.#begin(found);
@@ -107,20 +109,21 @@ export class PostCard {
 
   #begin(found: Post | Unreadable): void {
     this.#shown?.cancel?.();
-    const finished = isReadable(found) ? this.#finished.get(found.permalink) : unreadable(found.reason);
+    const checked = identify(found);
+    const finished = isReadable(found) ? this.#finished.get(checked!) : unreadable(found.reason);
     const permalink = this.#feed.permalinkOf(found.element);
-    const shown: Shown = { found, permalink, state: finished ?? ASKING, cancel: null, height: 0, width: 0 };
+    const shown: Shown = { found, permalink, checked, state: finished ?? ASKING, cancel: null, height: 0, width: 0 };
     this.#shown = shown;
     if (finished === undefined && isReadable(found))
-      shown.cancel = this.#start(found, (out) => this.#receive(shown, found.permalink, out));
+      shown.cancel = this.#start(found, (out) => this.#receive(shown, out));
     this.#channel.ensure();
     this.place();
   }
 
-  #receive(shown: Shown, permalink: string, out: Out): void {
+  #receive(shown: Shown, out: Out): void {
     shown.state = apply(shown.state, out);
     if (shown.state.ended !== null) shown.cancel = null;
-    if (out.at === 'done') this.#finished.set(permalink, shown.state);
+    if (out.at === 'done') this.#finished.set(shown.checked!, shown.state);
     if (this.#shown === shown) this.#send(shown);
   }
 
@@ -150,7 +153,7 @@ export class PostCard {
         break;
       case 'again': {
         if (shown.state.ended === null) break;
-        if (shown.permalink !== null) this.#finished.delete(shown.permalink);
+        if (shown.checked !== null) this.#finished.delete(shown.checked);
         // What is checked is what stands there now.
         this.#begin(this.#feed.at(shown.found.element) ?? shown.found);
       }
@@ -162,4 +165,9 @@ export class PostCard {
     this.#channel.send({ kind: 'tone', tone: backgroundTone(shown.found.element) });
     this.#channel.send({ kind: 'check', check: shown.state, width });
   }
+}
+
+/** A post and what it says. */
+function identify(found: Post | Unreadable): string | null {
+  return isReadable(found) ? `${found.permalink} ${found.words}` : null;
 }

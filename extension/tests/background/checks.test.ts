@@ -257,6 +257,15 @@ describe(requirement('FS-44', 'A page that leaves cancels its check; one check a
     expect(started[0]!.isCancelled).toBe(true);
   });
 
+  it('one for other words of the post takes the place of the first', async () => {
+    await start();
+    await start(1, POST, 'The moon is made of rock.');
+    expect(started.map(({ job, isCancelled }) => [job.setup.post, isCancelled])).toEqual([
+      ['The moon is made of cheese.', true],
+      ['The moon is made of rock.', false],
+    ]);
+  });
+
   it('one for another post of the tab takes the place of the first', async () => {
     const first = await start();
     await start(1, `${POST}2`);

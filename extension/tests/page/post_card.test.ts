@@ -24,6 +24,7 @@ interface Check {
   readonly cancel: Mock;
 }
 
+const DONE = { at: 'done', card: {} } as Out;
 const FAILED: Out = { at: 'failed', failure: { code: 'interrupted' } };
 
 let checks: Check[];
@@ -104,6 +105,22 @@ it('checks again what stands there by then, once the check has ended', () => {
   expect(checks.map((check) => check.words)).toEqual(['words', 'corrected']);
   checks[1]!.say(FAILED);
   card.close(false);
+  card.open(post(inThread));
+  expect(checks).toHaveLength(3);
+});
+
+it('keeps a verdict for the words that it is about, and for no others', () => {
+  checks[0]!.say(DONE);
+  card.close(false);
+  card.open(post(inThread));
+  expect(checks).toHaveLength(1);
+  words = 'edited';
+  card.open(post(inThread));
+  expect(checks.map((check) => check.words)).toEqual(['words', 'edited']);
+  words = 'edited again';
+  card.open(post(inThread));
+  expect(checks[1]!.cancel).toHaveBeenCalledOnce();
+  words = 'words';
   card.open(post(inThread));
   expect(checks).toHaveLength(3);
 });
