@@ -17,6 +17,7 @@ import httpcore
 
 from kit.web.body import ACCEPT_ENCODING, read_body
 from kit.web.connect import PublicOnly
+from kit.web.cookies import Cookies
 from kit.web.errors import WebError
 from kit.web.resolve import Resolver, system_resolver
 from kit.web.url import Url, parse_url
@@ -115,8 +116,9 @@ class GuardedHttpClient:
         url = parse_url(request.url)
         exempt = url.origin in self._exempt
         hops: list[str] = []
+        cookies = Cookies()
         for _ in range(self._policy.max_redirects + 1):
-            answer = await self._once(request, url, exempt=exempt)
+            answer = await self._once(request, url, cookies, exempt=exempt)
             location = answer.headers.get("location")
             if answer.status not in _REDIRECTS or location is None:
                 return replace(answer, hops=tuple(hops))
@@ -130,10 +132,11 @@ class GuardedHttpClient:
             url = target
         raise WebError("too_many_redirects", f"more than {self._policy.max_redirects} redirects")
 
-    async def _once(self, request: Request, url: Url, *, exempt: bool) -> Fetched:
+    async def _once(self, request: Request, url: Url, cookies: Cookies, *, exempt: bool) -> Fetched:
         limit = self._policy.max_bytes if request.max_bytes is None else request.max_bytes
-        headers = {
+        headers: dict[str, str | bytes] = {
             "accept": "*/*",
+            **cookies.header(url.origin),
             **{name.lower(): value for name, value in request.headers.items()},
             "host": url.authority,
             "user-agent": self._policy.user_agent,
@@ -146,6 +149,7 @@ class GuardedHttpClient:
             content=request.body,
             extensions={"timeout": {"connect": request.timeout_s or self._policy.timeout_s}},
         ) as response:
+            cookies.keep(url.origin, response.headers)
             found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             if limit == 0 or (response.status in _REDIRECTS and "location" in found):
                 return Fetched(response.status, found, b"", str(url))

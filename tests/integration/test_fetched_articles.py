@@ -16,14 +16,14 @@ from services.auditor.adapters import WebArticles
 from services.auditor.domain import MAX_WORDS, Article, NoArticle, Refusal
 from tests.support.fakes import StillClock
 from tests.support.pdf_files import columns
-from tests.support.sites import Answer, Sites
+from tests.support.sites import Answer, Seen, Sites
 
 CASES = Path(__file__).parents[1] / "cases" / "articles"
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HTML = {"content-type": "text/html; charset=utf-8"}
 LINES = tuple(f"Line {number} of a report about bridges." for number in range(8))
 
-Fetch = Callable[[str, Answer], Awaitable[Article | Refusal]]
+Fetch = Callable[[str, Answer | Callable[[Seen], Answer]], Awaitable[Article | Refusal]]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def fetch(sites: Sites) -> AsyncIterator[Fetch]:
     ) as http:
         pages = Pages(http, Reader(within_s=120).read_article, StillClock(NOW), archive=None)
 
-        async def go(path: str, answer: Answer) -> Article | Refusal:
+        async def go(path: str, answer: Answer | Callable[[Seen], Answer]) -> Article | Refusal:
             sites.pages[path] = answer
             try:
                 return await WebArticles(pages).fetch(f"{sites.url}{path}", NOW)
@@ -74,6 +74,15 @@ async def test_what_is_behind_a_wall_is_not_public(name: str, fetch: Fetch) -> N
 async def test_a_gate_that_shows_much_text_is_none_the_less_one(gate: str, fetch: Fetch, sites: Sites) -> None:
     sites.pages[gate] = case("news.html")
     assert await fetch("/article", Answer(302, {"location": f"{gate}?next=/article"})) == "NOT_PUBLIC"
+
+
+async def test_a_page_that_sets_a_cookie_and_redirects_to_itself_is_read(fetch: Fetch, sites: Sites) -> None:
+    def page(seen: Seen) -> Answer:
+        if seen.headers.get("cookie") == "visited=1":
+            return case("news.html")
+        return Answer(307, {"location": f"{sites.url}/article", "set-cookie": "visited=1; Path=/; HttpOnly"})
+
+    assert isinstance(await fetch("/article", page), Article)
 
 
 async def test_a_pdf_and_a_plain_text_are_articles(fetch: Fetch) -> None:

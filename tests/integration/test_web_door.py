@@ -187,6 +187,22 @@ async def test_how_a_post_is_redirected(sites: Sites, status: int, method: str) 
     assert sites.requests[1].method == method
 
 
+async def test_a_cookie_comes_back_to_the_origin_that_set_it_and_is_forgotten_with_the_fetch(sites: Sites) -> None:
+    first = "a=1; Path=/; Secure\r\nset-cookie: b=caf\xe9=2;HttpOnly\r\nset-cookie: a=3"
+
+    def gate(seen: Seen) -> Answer:
+        if "cookie" in seen.headers:
+            return Answer(302, {"location": "http://other.example/hello"})
+        return Answer(302, {"location": "/gate", "set-cookie": f"{first}\r\nset-cookie: c={'x' * 9_000}"})
+
+    sites.pages["/gate"] = gate
+    resolve, _ = resolver([PUBLIC])
+    async with GuardedHttpClient(Policy(CONTACT), resolve=resolve, network=Diverted(sites.port)) as http:
+        for _ in range(2):
+            assert (await http.fetch(Request("http://site.example/gate"))).body == b"hello"
+    assert [seen.headers.get("cookie") for seen in sites.requests] == [None, "a=3; b=caf\xe9=2", None] * 2
+
+
 async def test_five_redirects_and_no_more(sites: Sites) -> None:
     def step(seen: Seen) -> Answer:
         left = int(seen.query["left"])
