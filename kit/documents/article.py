@@ -101,6 +101,7 @@ def _find_article(page: str) -> Document:
     """Main text and metadata of a page as browsers repair it; libxml2 alone finds nothing in some that they show."""
     import logging
 
+    from lxml.etree import strip_elements
     from trafilatura import bare_extraction
     from trafilatura.settings import Document
     from trafilatura.utils import load_html
@@ -110,6 +111,7 @@ def _find_article(page: str) -> Document:
     if tree is None:
         return Document()
     _open_layout(tree)
+    strip_elements(tree, "noscript", with_tail=False)  # readers have scripts
     for precise in (True, False):
         found = bare_extraction(
             tree,
@@ -160,9 +162,18 @@ def _language(parser: LexborHTMLParser) -> str | None:
         if stated:
             return stated
     for item in linked_data(parser):
-        if isinstance(language := item.get("inLanguage"), str):
-            return one_line(language)
+        if stated := one_line(_tag(item.get("inLanguage"))):
+            return stated
     return None
+
+
+def _tag(language: object) -> str | None:
+    """The tag of a language in linked data: a word, an item that holds it, or a list of either alone."""
+    match language[0] if isinstance(language, list) and len(language) == 1 else language:
+        case str(tag) | {"alternateName": str(tag)} | {"@value": str(tag)} | {"@id": str(tag)} | {"name": str(tag)}:
+            return tag
+        case _:
+            return None
 
 
 def _pdf(data: bytes) -> ReadArticle:

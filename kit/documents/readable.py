@@ -88,11 +88,17 @@ def linked_data(parser: LexborHTMLParser) -> Iterator[dict[str, object]]:
     """The items that a page describes in JSON-LD, without those that they hold."""
     for node in parser.css('script[type="application/ld+json"]'):
         try:
-            data = json.loads(node.text())
+            waiting = [json.loads(node.text(), strict=False)]  # pages write line breaks within strings
         except (ValueError, RecursionError):
             continue
-        items = data.get("@graph", [data]) if isinstance(data, dict) else data
-        yield from (item for item in (items if isinstance(items, list) else []) if isinstance(item, dict))
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, list):
+                waiting.extend(reversed(item))
+            elif isinstance(item, dict) and "@graph" in item:
+                waiting.append(item["@graph"])
+            elif isinstance(item, dict):
+                yield item
 
 
 def _published(parser: LexborHTMLParser) -> str | None:

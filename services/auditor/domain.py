@@ -29,7 +29,7 @@ _NOT_PUBLIC: Final = frozenset(
     {"http_401", "http_402", "http_403", "blocked_address", "blocked_port", "credentials_in_url"}
 )
 _UNSUPPORTED: Final = frozenset({"unreadable", "too_large", "bad_encoding"})
-_LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(?=$|[-_])")
+_LANGUAGE: Final = re.compile(r"[a-zA-Z]{2}(?=$|[-_])")
 
 
 class NoArticle(Exception):
@@ -97,7 +97,10 @@ def parse_day(stated: str | None, accepted_at: datetime) -> date | None:
 
 
 def parse_language(stated: str | None) -> str | None:
-    """The primary language of a tag such as `en-GB`. Source: BCP 47."""
+    """The primary language of a tag such as `en-GB`. Source: BCP 47.
+
+    None for three letters: `deu` is `de`, and `und` or `mul` is no language. What a text is in, its reader says then.
+    """
     found = _LANGUAGE.match(stated or "")
     return found[0].lower() if found else None
 

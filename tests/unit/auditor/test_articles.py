@@ -110,7 +110,11 @@ def test_a_day_is_never_one_that_has_not_come(stated: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "language"), [("en", "en"), ("de_AT", "de"), ("EN-us", "en"), ("", None), ("english", None), ("e", None)]
+    ("stated", "language"),
+    [
+        *(("en", "en"), ("de_AT", "de"), ("EN-us", "en"), ("", None), ("english", None), ("e", None)),
+        *(("und", None), ("eng", None), ("mul-Latn", None)),
+    ],
 )
 def test_the_primary_language_counts(stated: str, language: str | None) -> None:
     assert parse_language(stated) == language

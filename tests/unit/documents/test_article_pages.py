@@ -119,6 +119,34 @@ def test_a_page_that_is_no_html_at_all_is_still_read() -> None:
     assert read_article(words.encode(), "text/html") == replace(ReadArticle(""), text=words.strip())
 
 
+def test_what_is_for_browsers_without_scripts_is_no_article() -> None:
+    words = "You need to enable JavaScript to run this app. Please turn it on in the settings of your browser. " * 4
+    page = f"<html><body><noscript><p>{words}</p></noscript><div id='root'></div></body></html>"
+    assert read_article(page.encode(), "text/html").text == ""
+
+
+@pytest.mark.parametrize(
+    ("stated", "language"),
+    [
+        ('"de-AT"', "de-AT"),
+        ('["de"]', "de"),
+        ('["de", "en"]', None),
+        ('{"@type": "Language", "name": "German", "alternateName": "de"}', "de"),
+        ('[{"@type": "Language", "name": "de"}]', "de"),
+        ('{"@id": "de"}', "de"),
+        ('{"@value": "de"}', "de"),
+        ('[[["de"]]]', None),
+        ("5", None),
+    ],
+)
+@pytest.mark.parametrize(
+    "item", ['{"inLanguage": %s}', '{"@graph": {"inLanguage": %s}}', '[[], {"@graph": [{}, {"inLanguage": %s}]}]']
+)
+def test_linked_data_states_the_language_in_every_form(item: str, stated: str, language: str | None) -> None:
+    page = f'<html><head><script type="application/ld+json">{item % stated}</script></head><body><p>x</p></body></html>'
+    assert read_article(page.encode(), "text/html").language == language
+
+
 @pytest.mark.parametrize(
     ("body", "day"),
     [
