@@ -42,17 +42,17 @@ LIFETIME: Final = timedelta(hours=24)
 """How long a job's words and its result can be read, from its acceptance. Source: FH-140."""
 _KINDS: Final = (JobRequested, JobFetched, JobExtracted, JobPlanned, JobResolved, JobEnded)
 _FAILURES: Final[Mapping[JobFailureCode, str]] = {
-    "FETCH_FAILED": "The page could not be fetched.",
-    "NOT_PUBLIC": "The page is not public: it asks for a login, a payment or consent.",
-    "UNSUPPORTED_CONTENT": "The page holds no article that can be read.",
-    "INPUT_EMPTY": "The article has no words.",
-    "INPUT_TOO_LONG": "The article has more than 10,000 words.",
-    "MODEL_REFUSED": "The model refused to answer.",
-    "INVALID_ANSWER": "The model's answers could not be used.",
-    "COST_LIMIT": "The job would have cost more than is allowed.",
-    "SERVICE_UNAVAILABLE": "A service that the job needs did not answer.",
-    "DEADLINE_EXCEEDED": "The job did not end before its deadline.",
-    "INTERNAL": "Something broke; this is our mistake.",
+    "FETCH_FAILED": "The page could not be fetched. Try again later, or send its text.",
+    "NOT_PUBLIC": "The page is not public: it asks for a login, a payment or consent. Send its text.",
+    "UNSUPPORTED_CONTENT": "The page holds no article that can be read. Send its text.",
+    "INPUT_EMPTY": "The article has no words. Send one that has.",
+    "INPUT_TOO_LONG": "The article has more than 10,000 words. Send a part of it as text.",
+    "MODEL_REFUSED": "The model refused to answer. Send a part of the article, or ask the operator for another model.",
+    "INVALID_ANSWER": "The model's answers could not be used. Try again.",
+    "COST_LIMIT": "The job would have cost more than is allowed. Send a part of the article, or ask for less evidence.",
+    "SERVICE_UNAVAILABLE": "A service that the job needs did not answer. Try again later.",
+    "DEADLINE_EXCEEDED": "The job did not end before its deadline. Try again later.",
+    "INTERNAL": "Something broke; this is our mistake. Try again later.",
 }
 _OTHERWISE: Final[JobFailureCode] = "INTERNAL"
 

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.jobs.answers import JobAccepted, JobFinished, JobView, job_path
+from contracts.jobs.answers import JobAccepted, JobFailureCode, JobFinished, JobView, job_path
 from contracts.jobs.ids import format_job_id
 from contracts.v1 import JobEnded, JobRequested, JobResolved, RunFailed, RunStarted
 from contracts.v1.ids import step_run_id
@@ -23,6 +23,7 @@ from contracts.v1.job import ResolvedClaim
 from kit.cancelling import cancel_and_wait
 from lifecycle.audits.runs import EXTRACT
 from lifecycle.audits.words import article_folder, run_folder
+from services.gateway.jobs.logged import describe_failure
 from services.gateway.jobs.reading import Jobs
 from services.gateway.jobs.signals import Signals
 from tests.support.audits import words
@@ -180,6 +181,12 @@ async def test_a_failure_says_why(code: str, shown: str) -> None:
     assert (found.status, found.error.code, found.charged, found.expires_at) == ("FAILED", shown, 0, None)
     details = problem(await send(bench, "GET", job_path(job) + "/result"), "NO_RESULT")
     assert details == {"code": code}
+
+
+@pytest.mark.parametrize("code", get_args(JobFailureCode))
+def test_a_failure_says_what_to_do(code: JobFailureCode) -> None:
+    why, advice = describe_failure(code).message.split(". ")
+    assert advice.split()[0] in ("Send", "Try"), why
 
 
 @pytest.mark.requirement("FH-30", "FH-165")
