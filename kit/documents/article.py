@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kit.documents.decoding import Unreadable, decode, detect_kind, one_line, pair, tidy
-from kit.documents.pdf import read_pdf
+from kit.documents.pdf import MAX_PAGES, read_pdf
 from kit.documents.readable import MAX_TITLE_CHARACTERS, linked_data
 from kit.documents.walls import MIN_LETTERS, Wall, count_letters, find_wall
 
@@ -178,6 +178,8 @@ def _tag(language: object) -> str | None:
 
 def _pdf(data: bytes) -> ReadArticle:
     read = read_pdf(data)
+    if not read.whole:
+        raise Unreadable(f"the PDF has more than {MAX_PAGES} pages")
     title, author = read.title or "", read.author or ""
     return ReadArticle(
         read.text,

@@ -72,7 +72,8 @@ class Unreadable(ValueError):
 def detect_kind(data: bytes, content_type: str | None) -> str:
     """`pdf`, `html`, `json`, `plain`, or the media type of an unsupported document."""
     media_type = (content_type or "").partition(";")[0].strip().lower()
-    if media_type == "application/pdf" or b"%PDF-" in data[:1024]:
+    is_html = _HTML_START.match(data[:4096]) is not None
+    if media_type == "application/pdf" or (b"%PDF-" in data[:1024] and not is_html):
         return "pdf"
     if media_type in ("text/html", "application/xhtml+xml"):
         return "html"
@@ -83,7 +84,7 @@ def detect_kind(data: bytes, content_type: str | None) -> str:
     if media_type.startswith("text/") or media_type.endswith("+xml") or media_type in _PLAIN:
         return "plain"
     if media_type in ("", "application/octet-stream", "binary/octet-stream", "unknown/unknown"):
-        if _HTML_START.match(data[:4096]):
+        if is_html:
             return "html"
         return "application/octet-stream" if b"\0" in data[:4096] else "plain"
     return media_type

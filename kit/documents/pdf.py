@@ -19,9 +19,13 @@ _DAY: Final = re.compile(r"(?:D:)?(\d{8})")
 
 @dataclass(frozen=True, slots=True)
 class Pdf:
-    """A PDF's text in the order of its content, so one column after the other, and its properties as written."""
+    """A PDF's text in the order of its content, so one column after the other, and its properties as written.
+
+    Shapes: `whole` is false if only its first pages were read.
+    """
 
     text: str
+    whole: bool
     title: str | None
     author: str | None
     created: date | None
@@ -41,6 +45,7 @@ def read_pdf(data: bytes) -> Pdf:
         title, author, created = _properties(document.metadata)
         pages: list[str] = []
         left = MAX_CHARACTERS
+        whole = len(document.pages) <= MAX_PAGES
         for page in document.pages[:MAX_PAGES]:
             pages.append(page.extract_text()[:left])
             left -= len(pages[-1])
@@ -53,7 +58,7 @@ def read_pdf(data: bytes) -> Pdf:
     text = tidy("\n".join(pages))
     if not text:
         raise Unreadable("the PDF holds no text, only pictures of it")
-    return Pdf(text, title, author, created)
+    return Pdf(text, whole, title, author, created)
 
 
 def _properties(stated: DocumentInformation | None) -> tuple[str | None, str | None, date | None]:

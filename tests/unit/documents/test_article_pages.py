@@ -14,10 +14,11 @@ import pytest
 
 from kit.documents.article import ReadArticle, read_article
 from kit.documents.decoding import Unreadable
+from kit.documents.pdf import MAX_PAGES
 from kit.documents.readable import read_document
 from kit.documents.reading import Reader
 from kit.documents.walls import MIN_LETTERS, count_letters
-from tests.support.pdf_files import columns
+from tests.support.pdf_files import columns, pdf
 
 PAGES: Final = Path(__file__).parents[2] / "cases" / "articles"
 EXPECTED: Final[dict[str, dict[str, Any]]] = json.loads((PAGES / "expected.json").read_text())
@@ -96,6 +97,17 @@ def test_a_pdf_in_two_columns_is_read_one_column_after_the_other() -> None:
 def test_properties_that_programs_fill_in_say_nothing(title: str, author: str, created: str) -> None:
     data = columns(LEFT, RIGHT, title=title, author=author, created=created)
     assert read_article(data, "application/pdf") == ReadArticle("\n".join(LEFT + RIGHT))
+
+
+@pytest.mark.parametrize("pages", [MAX_PAGES, MAX_PAGES + 1])
+def test_a_part_of_a_pdf_is_no_article_yet_may_be_quoted(pages: int) -> None:
+    data = pdf(*(f"Page {number}." for number in range(pages)))
+    assert read_document(data, "application/pdf").text.endswith(f"Page {MAX_PAGES - 1}.")
+    if pages > MAX_PAGES:
+        with pytest.raises(Unreadable, match="more than 500 pages"):
+            read_article(data, "application/pdf")
+    else:
+        assert read_article(data, "application/pdf").text.endswith(f"Page {MAX_PAGES - 1}.")
 
 
 def test_plain_text_is_an_article_without_metadata() -> None:

@@ -122,6 +122,8 @@ def test_what_has_no_words_is_unreadable(data: bytes, content_type: str | None, 
         (b"x", "application/xhtml+xml", "html"),
         (b"x", "application/problem+json", "json"),
         (b"junk\n%PDF-1.7", "application/octet-stream", "pdf"),
+        (b"<!-- x --><html><title>What %PDF-1.7 means</title>", "text/html", "html"),
+        (b"<!doctype html><title>What %PDF-1.7 means</title>", None, "html"),
         (b"x", "video/mp4", "video/mp4"),
     ],
 )
