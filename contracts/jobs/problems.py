@@ -65,7 +65,7 @@ PROBLEMS: Final[Mapping[ProblemCode, ProblemKind]] = {
         "Idempotency-Key takes 1 to 255 visible ASCII characters, bare or as a quoted string, and only once.",
     ),
     "INPUT_TOO_LONG": ProblemKind(
-        (400,), "The text is too long", "A text has at most 10,000 words. Send a part of it."
+        (400,), "The text is too long", "A text has at most 10,000 words and 100,000 characters. Send a part of it."
     ),
     "NO_WEBHOOK_SECRET": ProblemKind(
         (400,),

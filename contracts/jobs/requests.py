@@ -13,6 +13,8 @@ from contracts.rpc.values import URL_CHARACTERS, Url
 from contracts.v1.codes import Name
 
 LABEL_CHARACTERS: Final = 255
+TEXT_CHARACTERS: Final = 100_000
+"""Of a text, in code points: more than 10,000 words have where they are separated. What has no spaces is one word."""
 
 InputType = Literal["url", "text"]
 CachePreference = Literal["prefer_cache", "allow_partial", "skip_cache", "cache_only"]
@@ -50,7 +52,10 @@ class ClientLabels(Document):
 
 
 class AnalyzeRequest(Document):
-    """An article to be analysed, by its address or as text. Units: a text has at most 10,000 words."""
+    """An article to be analysed, by its address or as text.
+
+    Units: a text has at most 10,000 words and 100,000 characters.
+    """
 
     input_type: Absent[InputType] = None
     input_url: _PageUrl | None = None

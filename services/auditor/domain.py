@@ -12,6 +12,7 @@ from uuid import UUID
 from analyses.claim_audit import ClaimAudit
 from analyses.claims.analysis import ReadPage
 from analyses.kinds import Step
+from contracts.jobs.requests import TEXT_CHARACTERS
 from contracts.v1 import RunFailed
 from contracts.v1.run import RunEnd, StageModel
 
@@ -73,7 +74,7 @@ def explain(reason: str) -> Refusal:
 def require_length(text: str) -> str:
     """The text, if it has words and not too many. Raises: NoArticle."""
     words = count_words(text)
-    if not 1 <= words <= MAX_WORDS:
+    if not 1 <= words <= MAX_WORDS or len(text) > TEXT_CHARACTERS:
         raise NoArticle("INPUT_TOO_LONG" if words else "INPUT_EMPTY")
     return text
 

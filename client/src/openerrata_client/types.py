@@ -141,7 +141,9 @@ class ClientLabels(Question):
 
 
 class AnalyzeRequest(Question):
-    """An article to be analysed, by its address or as text. Units: a text has at most 10,000 words."""
+    """An article to be analysed, by its address or as text.
+
+    Units: a text has at most 10,000 words and 100,000 characters."""
 
     input_type: Literal["url", "text"] | None = None
     input_url: str | None = None
@@ -687,7 +689,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "VALIDATION_ERROR": "Send it again when it is corrected, under another idempotency key if it had one.",
     "UNKNOWN_VERSION": "OpenErrata-Version takes the dates that the details list. Without the header the oldest one answers.",
     "INVALID_IDEMPOTENCY_KEY": "Idempotency-Key takes 1 to 255 visible ASCII characters, bare or as a quoted string, and only once.",
-    "INPUT_TOO_LONG": "A text has at most 10,000 words. Send a part of it.",
+    "INPUT_TOO_LONG": "A text has at most 10,000 words and 100,000 characters. Send a part of it.",
     "NO_WEBHOOK_SECRET": "Messages to webhook_url are signed. Ask the operator for a secret, or leave the address out.",
     "UNKNOWN_PROVIDER": "GET /admin/v1/llm/config lists the providers of this instance.",
     "UNAUTHENTICATED": "Send Authorization: Bearer with an active key of an account. The operator makes accounts and keys.",

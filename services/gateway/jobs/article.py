@@ -8,7 +8,7 @@ from typing import Final
 import ada_url
 from pydantic import TypeAdapter
 
-from contracts.jobs.requests import AnalyzeRequest
+from contracts.jobs.requests import TEXT_CHARACTERS, AnalyzeRequest
 from kit.web.addresses import is_local_name, is_public
 from platforms.text import word_count
 from services.gateway.domain import WORD_LIMIT, Principal
@@ -36,6 +36,8 @@ def _check_length(text: str) -> None:
     words = word_count(text)
     if words > WORD_LIMIT:
         raise Problem("INPUT_TOO_LONG", details={"words": words, "limit": WORD_LIMIT})
+    if len(text) > TEXT_CHARACTERS:
+        raise Problem("INPUT_TOO_LONG", details={"characters": len(text), "limit": TEXT_CHARACTERS})
     if words == 0:
         raise _issue("input_text", "must hold at least one word")
 

@@ -46,7 +46,7 @@ _FAILURES: Final[Mapping[JobFailureCode, str]] = {
     "NOT_PUBLIC": "The page is not public: it asks for a login, a payment or consent. Send its text.",
     "UNSUPPORTED_CONTENT": "The page holds no article that can be read. Send its text.",
     "INPUT_EMPTY": "The article has no words. Send one that has.",
-    "INPUT_TOO_LONG": "The article has more than 10,000 words. Send a part of it as text.",
+    "INPUT_TOO_LONG": "The article has more than 10,000 words or 100,000 characters. Send a part of it as text.",
     "MODEL_REFUSED": "The model refused to answer. Send a part of the article, or ask the operator for another model.",
     "INVALID_ANSWER": "The model's answers could not be used. Try again.",
     "COST_LIMIT": "The job would have cost more than is allowed. Send a part of the article, or ask for less evidence.",

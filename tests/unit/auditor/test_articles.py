@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.jobs.requests import TEXT_CHARACTERS
 from kit.documents.article import ReadArticle
 from kit.documents.walls import MIN_LETTERS, Wall
 from kit.sources import Page, PageUnavailable
@@ -83,6 +84,7 @@ async def test_a_page_with_hardly_a_letter_is_no_article(letters: int) -> None:
         *((replace(PAGE, wall=wall), ADDRESS, "NOT_PUBLIC") for wall in get_args(Wall)),
         (ReadArticle(""), ADDRESS, "UNSUPPORTED_CONTENT"),
         (ReadArticle("word " * (MAX_WORDS + 1)), ADDRESS, "INPUT_TOO_LONG"),
+        (ReadArticle("字" * (TEXT_CHARACTERS + 1)), ADDRESS, "INPUT_TOO_LONG"),
     ],
 )
 async def test_why_there_is_no_article(page: ReadArticle | PageUnavailable, final_url: str, code: Refusal) -> None:

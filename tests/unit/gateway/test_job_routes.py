@@ -214,6 +214,15 @@ async def test_a_text_has_at_most_10_000_words(words: int, accepted: bool) -> No
         assert problem(response, "INPUT_TOO_LONG") == {"words": words, "limit": 10_000}
 
 
+@pytest.mark.parametrize("characters", [100_000, 100_001])
+async def test_a_text_without_spaces_has_its_limit_too(characters: int) -> None:
+    response = await estimate(opened(), {"input_text": "x" * characters})
+    if characters == 100_000:
+        assert response.status_code == 200
+    else:
+        assert problem(response, "INPUT_TOO_LONG") == {"characters": characters, "limit": 100_000}
+
+
 @pytest.mark.parametrize(
     "url",
     [
