@@ -1,4 +1,4 @@
-"""How pages speak of payment and consent. In languages that are not here, only marks and addresses count."""
+"""How pages speak of payment, consent and what is missing. In other languages only marks and addresses count."""
 
 from __future__ import annotations
 
@@ -53,3 +53,19 @@ ADDRESS: Final = _any_of(
     r"当社|弊社|お客様|当サイト|本网站|我们|您|귀하|당사",
 )
 """Speaks of the site and its reader, as an article about consent seldom does."""
+
+MISSING: Final = _any_of(
+    r"(error )?404( error)?([ :,(–-]*(page |file )?not found.*)?|(the |this )?page (was )?not found|not found",
+    r"(page|article|story|post) (does not exist|no longer (available|exists)|unavailable)",
+    r"(fehler )?404|(seite|artikel) nicht gefunden|page (introuvable|non trouvée)|página no encontrada",
+    r"pagina non trovata|página não encontrada|pagina niet gevonden",
+    r"お探しのページ.*|ページが見つかりません.*|页面不存在|找不到(该)?页面",
+)
+"""The title of a page that stands where nothing is, whatever its status."""
+
+ROBOT: Final = _any_of(
+    r"just a moment|attention required|access (to this page has been )?denied|checking your browser.*",
+    r"are you (a robot|human)\?|verif(y|ying) (that )?you are (a )?human|(human|bot) verification",
+    r"ddos-guard|one moment, please|robot check|pardon our interruption|(vercel )?security check(point)?",
+)
+"""The title of a page that keeps programs out."""

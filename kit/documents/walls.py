@@ -1,4 +1,4 @@
-"""What keeps a reader from an article: a login, a payment, a consent that is asked for first.
+"""What keeps a reader from an article: a login, a payment, a consent that is asked for first, or that it is not there.
 
 A page may carry a banner or a form beside its article. So a page is believed when it says that its article is not free;
 its words count only where there is hardly any article.
@@ -10,13 +10,14 @@ import re
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
+from kit.documents.decoding import one_line
 from kit.documents.readable import linked_data, visible_text
-from kit.documents.wall_words import ADDRESS, AGREE, CONSENT, PAYMENT
+from kit.documents.wall_words import ADDRESS, AGREE, CONSENT, MISSING, PAYMENT, ROBOT
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
-Wall = Literal["login", "payment", "consent"]
+Wall = Literal["login", "payment", "consent", "robot", "missing"]
 
 MIN_LETTERS: Final = 100
 """Less is no article but a heading, a caption or an error message."""
@@ -40,6 +41,7 @@ _HOSTS: Final[dict[str, Wall]] = {
     **dict.fromkeys(("cmp", "consent", "guce", "myprivacy", "privacy", "privacy-mgmt", "zustimmung"), "consent"),
 }
 """First names of hosts to which sites send readers who shall log in or consent."""
+_PARTS_OF_TITLE: Final = re.compile(r"\s+[|·–—-]\s+")
 _LETTER: Final = re.compile(r"\w")
 
 
@@ -67,6 +69,11 @@ def find_wall(parser: LexborHTMLParser, article: str) -> Wall | None:
     letters = count_letters(article)
     if letters >= TEASER_LETTERS:
         return None
+    for part in _title(parser):
+        if MISSING.fullmatch(part):
+            return "missing"
+        if ROBOT.fullmatch(part):
+            return "robot"
     buttons = [node.text() or node.attributes.get("value") or "" for node in parser.css(_BUTTONS)]
     asks_password = parser.css_first("input[type=password]") is not None
     visible = visible_text(parser)
@@ -77,6 +84,13 @@ def find_wall(parser: LexborHTMLParser, article: str) -> Wall | None:
         if spoken > (letters * _DIALOGUE if letters >= MIN_LETTERS else 0):
             return "consent"
     return "login" if asks_password and letters < MIN_LETTERS else None
+
+
+def _title(parser: LexborHTMLParser) -> list[str]:
+    """The parts of a page's title, one of which is often its site's name."""
+    node = parser.css_first("title")
+    title = None if node is None else one_line(node.text())
+    return [part.strip(" .!…") for part in _PARTS_OF_TITLE.split(title or "")]
 
 
 def _letters_of_consent(text: str) -> int:

@@ -30,6 +30,8 @@ async def fetch_article(pages: Pages, address: str, accepted_at: datetime) -> Ar
     if isinstance(page, PageUnavailable):
         raise NoArticle(explain(page.reason))
     found = page.text
+    if found.wall == "missing":
+        raise NoArticle("FETCH_FAILED")
     if found.wall or find_redirect(address, page.final_url):
         raise NoArticle("NOT_PUBLIC")
     if count_letters(found.text) < MIN_LETTERS:

@@ -97,8 +97,10 @@ async def test_a_redirect_inside_is_not_followed(inside: str) -> None:
         (Answer(401, HTML, b"<p>Log in.</p>"), "NOT_PUBLIC"),
         (Answer(500, HTML, b"<p>Sorry.</p>"), "FETCH_FAILED"),
         (Answer(302, {"location": "/story"}), "FETCH_FAILED"),
+        (Answer(200, HTML, b"<title>Page not found</title><p>" + b"It was moved or deleted. " * 9), "FETCH_FAILED"),
+        (Answer(200, HTML, b"<title>Just a moment...</title><p>" + b"We check your connection. " * 9), "NOT_PUBLIC"),
     ],
-    ids=["50 MB", "picture", "empty", "long", "deep", "closed", "broken", "loop"],
+    ids=["50 MB", "picture", "empty", "long", "deep", "closed", "broken", "loop", "soft 404", "challenge"],
 )
 async def test_what_is_no_article_has_a_code_and_costs_nothing(answer: Answer, code: str) -> None:
     async with Sites() as sites:

@@ -43,7 +43,7 @@ LIFETIME: Final = timedelta(hours=24)
 _KINDS: Final = (JobRequested, JobFetched, JobExtracted, JobPlanned, JobResolved, JobEnded)
 _FAILURES: Final[Mapping[JobFailureCode, str]] = {
     "FETCH_FAILED": "The page could not be fetched. Try again later, or send its text.",
-    "NOT_PUBLIC": "The page is not public: it asks for a login, a payment or consent. Send its text.",
+    "NOT_PUBLIC": "The page asks for a login, a payment or consent, or refuses programs. Send its text.",
     "UNSUPPORTED_CONTENT": "The page holds no article that can be read. Send its text.",
     "INPUT_EMPTY": "The article has no words. Send one that has.",
     "INPUT_TOO_LONG": "The article has more than 10,000 words or 100,000 characters. Send a part of it as text.",

@@ -116,6 +116,31 @@ def test_a_password_is_asked_for_in_place_of_the_article_or_beside_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("title", "found"),
+    [
+        ("404", "missing"),
+        ("404 Not Found", "missing"),
+        ("404 - Page not found", "missing"),
+        ("Error 404 (Not Found)!!1", "missing"),
+        ("Page not found | The Gazette", "missing"),
+        ("The Gazette — Seite nicht gefunden", "missing"),
+        ("Just a moment...", "robot"),
+        ("Attention Required! | Cloudflare", "robot"),
+        ("Access Denied", "robot"),
+        ("Wreck not found after three weeks of search", None),
+        ("Not found: a missing painting", None),
+        ("Just a moment in time", None),
+        ("Peugeot 404", None),
+        ("Bridge", None),
+    ],
+)
+def test_a_title_says_that_a_short_page_is_no_article(title: str, found: Wall | None) -> None:
+    page = "<html><head><title>{}</title></head><body><article><p>{}</p></article></body></html>"
+    assert read_article(page.format(title, STORY).encode(), "text/html").wall == found
+    assert read_article(page.format(title, LONG).encode(), "text/html").wall is None
+
+
+@pytest.mark.parametrize(
     ("answered", "found"),
     [
         ("https://news.example/login?next=/2026/bridge", "login"),
