@@ -131,12 +131,8 @@ def _check_size(value: str) -> str:
     return value
 
 
-def _cut(value: str) -> str:
-    return value[:TITLE_CHARACTERS]
-
-
-def _cut_name(value: str) -> str:
-    return value[:NAME_CHARACTERS]
+def _cut(characters: int) -> AfterValidator:
+    return AfterValidator(lambda value: value[:characters])
 
 
 def _drop_long(value: str) -> str | None:
@@ -165,9 +161,9 @@ PlatformName = Annotated[str, AfterValidator(_check_platform), Field(json_schema
 """Open here; `read` takes the names that the caller knows."""
 Identifier = Annotated[str, Field(min_length=1, max_length=300)]
 """The site's id of a post or a person. The limit lets two of them fit an index entry. Units: code points."""
-Title = Annotated[str, Field(min_length=1), AfterValidator(_cut)]
+Title = Annotated[str, Field(min_length=1), _cut(TITLE_CHARACTERS)]
 """A heading as a page shows it, cut at the limit."""
-PersonName = Annotated[str, Field(min_length=1), AfterValidator(_cut_name)]
+PersonName = Annotated[str, Field(min_length=1), _cut(NAME_CHARACTERS)]
 """A person's name as a page shows it, cut at the limit."""
 TitleMarkup = Annotated[str, Field(min_length=1), AfterValidator(_drop_long)]
 """A heading with markup, which cannot be cut; one beyond the limit counts as absent."""

@@ -42,9 +42,21 @@ COMPLETE = Complete(INVESTIGATION, "SERVER_VERIFIED", (claim(1),), NOW)
 SHOWN = VersionView(POST, COMPLETE, None)
 APPROVED = f"errata.v1.claim.approved.{INVESTIGATION}"
 LOCAL = "a local variable"
-KEPT = {"_active", "_denied", LOCAL, "_buckets", "_recent", "_free", "_networks", "_valid", "_notes", "_tiles"}
-"""Memories of keys, of the servers' health and room, of who asks how often, and of the decision log, whose leaves hold
-no words: nothing of them is of a post."""
+KEPT = {
+    "_active",
+    "_denied",
+    LOCAL,
+    "_buckets",
+    "_recent",
+    "_free",
+    "_networks",
+    "_valid",
+    "_notes",
+    "_tiles",
+    "_parsed",
+}
+"""Memories of keys, of the servers' health and room, of who asks how often, of questions without their answers, and of
+the decision log, whose leaves hold no words: nothing of them is of a post."""
 
 
 @asynccontextmanager
