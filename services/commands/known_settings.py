@@ -14,8 +14,8 @@ from pydantic_settings import BaseSettings
 
 from contracts.access import ACCESS
 from kit import model_settings, settings
+from services.commands.shared import DATA_DIR
 
-DATA_DIR: Final = "OPENERRATA_DATA_DIR"
 _READ_ELSEWHERE: Final = frozenset(
     {
         DATA_DIR,

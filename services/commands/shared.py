@@ -1,4 +1,7 @@
-"""What all subcommands share: the data folder, access to the servers, error messages, the event loop."""
+"""What all subcommands share: the data folder, access to the servers, error messages, the event loop.
+
+What a command needs to run, and not to be described, is imported when it runs.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,21 @@ import sys
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Never, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, Never, ParamSpec, TypeVar
 
 import click
-import structlog
-import uvloop
 
-from kit.embedded import ServiceName
-from kit.operator_errors import explain
-from kit.servers_in_use import SERVER_NAMES, Servers, find_servers
-from kit.settings import Infrastructure, load
-from kit.telemetry import configure_logging
-from services.commands.known_settings import DATA_DIR, check_environment
 from services.commands.timeouts import run_within_limit
+
+if TYPE_CHECKING:
+    from kit.embedded import ServiceName
+    from kit.servers_in_use import Servers
+    from kit.settings import Infrastructure
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+DATA_DIR: Final = "OPENERRATA_DATA_DIR"
 
 data_dir_option = click.option(
     "--data-dir",
@@ -54,12 +56,18 @@ def handle_errors(function: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
+            from services.commands.known_settings import check_environment
+
             check_environment()
             return function(*args, **kwargs)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             sys.exit(130)
         except Exception as error:
+            import structlog
+
+            from kit.operator_errors import explain
+
             message = explain(error)
             if message is None:
                 raise
@@ -76,12 +84,21 @@ def open_servers(
     *,
     start: bool = True,
     quieter: str | None = None,
-    needs: Collection[ServiceName] = SERVER_NAMES,
+    needs: Collection[ServiceName] | None = None,
 ) -> Iterator[Servers]:
-    """The servers that the settings name, or embedded ones over `data_dir`; `quieter` as in `choose_log_level`."""
+    """The servers that the settings name, or embedded ones over `data_dir`; `quieter` as in `choose_log_level`.
+
+    Shapes: `needs` None: all of them.
+    """
+    from kit.servers_in_use import SERVER_NAMES, find_servers
+    from kit.settings import Infrastructure, load
+    from kit.telemetry import configure_logging
+
     infrastructure = load(Infrastructure)
     configure_logging(level=choose_log_level(infrastructure, quieter))
-    with find_servers(infrastructure, data_dir.absolute(), start=start, needs=needs) as found:
+    with find_servers(
+        infrastructure, data_dir.absolute(), start=start, needs=SERVER_NAMES if needs is None else needs
+    ) as found:
         yield found
 
 
@@ -94,6 +111,8 @@ def choose_log_level(infrastructure: Infrastructure, quieter: str | None) -> str
 
 def run(main: Coroutine[object, Never, T]) -> T:
     """Run a coroutine to its end. Imported objects are frozen: they need no garbage collection."""
+    import uvloop
+
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

@@ -11,15 +11,8 @@ from secrets import token_bytes
 from typing import Final
 
 import click
-import structlog
 
-from kit.clock import SystemClock
-from kit.http import HttpServer, bind
-from kit.settings import Infrastructure, load
-from kit.telemetry import configure_logging
-from services.commands.process import listen_for_signals
 from services.commands.shared import Group, choose_log_level, handle_errors, run
-from services.witness.app import make_app
 from services.witness.store import Store, StoreError
 from tlog.errors import MalformedError
 from tlog.keys import SEED_BYTES, Algorithm, SigningKey, VerifierKey
@@ -112,6 +105,9 @@ def add(vkey: str, folder: Path) -> None:
 @handle_errors
 def serve(folder: Path, host: str, port: int) -> None:
     """Answer logs until stopped: POST /add-checkpoint, and /<SHA-256 of an origin>/checkpoint for monitors."""
+    from kit.settings import Infrastructure, load
+    from kit.telemetry import configure_logging
+
     configure_logging(level=choose_log_level(load(Infrastructure), None))
     with _explained():
         store = Store(folder)
@@ -119,6 +115,13 @@ def serve(folder: Path, host: str, port: int) -> None:
 
 
 async def _serve(store: Store, host: str, port: int) -> None:
+    import structlog
+
+    from kit.clock import SystemClock
+    from kit.http import HttpServer, bind
+    from services.commands.process import listen_for_signals
+    from services.witness.app import make_app
+
     stop = asyncio.Event()
     listen_for_signals(stop)
     server = HttpServer(make_app(store, SystemClock()), bind(host, port, given_by="--port"))

@@ -190,7 +190,7 @@ async def test_the_commands_store_and_show_what_reviewers_said(
     monkeypatch.setenv("OPENERRATA_NATS_URL", nats_url)
     monkeypatch.setenv("OPENERRATA_DATABASE_URL", outside.url)
     # A command configures the logging of its process, which is that of all tests here.
-    monkeypatch.setattr("services.commands.shared.configure_logging", lambda **_: None)
+    monkeypatch.setattr("kit.telemetry.configure_logging", lambda **_: None)
     monkeypatch.chdir(tmp_path)
     await outside.publish(MOON)
     one, other = await outside.draw(2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -16,6 +18,10 @@ from tests.support.command_line import commands, parsed
 
 ALL = dict(commands())
 ID = "0b8a2f5e-52a4-5a3f-9b0e-3f6a6f8a2b11"
+CLIENTS = {
+    *("anthropic", "faststream", "granian", "graphql", "lxml", "minio", "nats", "openai", "psycopg", "sqlalchemy"),
+    *("structlog", "uvloop", "contracts.v1"),
+}
 NUMBERS = (click.IntRange, click.FloatRange, click.types.IntParamType, click.types.FloatParamType)
 UNIT = re.compile(
     r"second|\bdays\b|claims|findings|\bSEQ\b|port|tokens|from 0 to 2|0 to 100|corrections|0 is the very beginning",
@@ -70,6 +76,16 @@ def test_examples_are_shown_and_can_be_typed(
         assert words[: len(path)] == list(path)
         used = max((tuple(words[:count]) for count in (1, 2)), key=lambda start: len(start) if start in ALL else 0)
         parsed(ALL[used], words[len(used) :])
+
+
+@pytest.mark.parametrize("name", ["audit", "mcp", "witness"])
+def test_help_of_a_command_that_needs_no_server_waits_for_none_of_their_clients(name: str) -> None:
+    program = (
+        "import atexit, sys; from services.__main__ import main\n"
+        f"atexit.register(lambda: print(*(set(sys.modules) & {CLIENTS!r}))); main([{name!r}, '--help'])"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.splitlines()[-1] == ""
 
 
 def test_up_names_every_service() -> None:
