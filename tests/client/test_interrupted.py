@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -27,7 +28,7 @@ def status(server: JobServer) -> str:
     return job.status
 
 
-def analyze_until_interrupted(kind: str, server: JobServer, **named: object) -> None:
+def analyze_until_interrupted(kind: str, server: JobServer, **named: Any) -> None:
     """Ask, and be interrupted while the client waits to ask again."""
 
     def interrupt(_: float) -> None:
@@ -38,14 +39,14 @@ def analyze_until_interrupted(kind: str, server: JobServer, **named: object) -> 
 
     async def analyze() -> None:
         async with AsyncClient(API_KEY, server=server.address, sleep=cancel) as client:
-            await client.analyze(text=TEXT, **named)  # type: ignore[arg-type]  # the names of either client
+            await client.analyze(text=TEXT, **named)
 
     if kind == "async":
         with pytest.raises(asyncio.CancelledError):
             asyncio.run(analyze())
         return
     with Client(API_KEY, server=server.address, sleep=interrupt) as client, pytest.raises(KeyboardInterrupt):
-        client.analyze(text=TEXT, **named)  # type: ignore[arg-type]  # the names of either client
+        client.analyze(text=TEXT, **named)
 
 
 def test_a_job_whose_id_never_came_is_cancelled(kind: str, server: JobServer) -> None:
@@ -55,7 +56,7 @@ def test_a_job_whose_id_never_came_is_cancelled(kind: str, server: JobServer) ->
 
 
 @pytest.mark.parametrize("named", [{"idempotency_key": "mine"}, {"labels": ClientLabels(request_id="mine")}])
-def test_a_job_that_its_caller_can_find_again_goes_on(kind: str, server: JobServer, named: dict[str, object]) -> None:
+def test_a_job_that_its_caller_can_find_again_goes_on(kind: str, server: JobServer, named: dict[str, Any]) -> None:
     server.fail(ANALYZE, LOST)
     analyze_until_interrupted(kind, server, **named)
     assert (status(server), server.count(ANALYZE)) == ("QUEUED", 1)

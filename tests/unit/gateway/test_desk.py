@@ -215,7 +215,7 @@ async def test_the_cookie_is_strict_and_does_not_hold_the_key() -> None:
             assert secret.decode() not in (await browser.get("/desk")).text
 
 
-@pytest.mark.parametrize("key", ["", "oe_of-nobody", "oe_without-account", "oe_without-right"])
+@pytest.mark.parametrize("key", ["", "oe_unknown", "oe_without-account", "oe_without-right"])
 async def test_a_key_that_opens_no_account_is_refused(key: str) -> None:
     bench = published()
     bench.key_table.add("oe_without-account")
@@ -229,7 +229,7 @@ async def test_a_key_that_opens_no_account_is_refused(key: str) -> None:
 async def test_a_network_cannot_try_keys_without_end() -> None:
     bench = published()
     browser = Browser(bench)
-    answers = [await browser.log_in("oe_of-nobody") for _ in range(21)]
+    answers = [await browser.log_in("oe_unknown") for _ in range(21)]
     assert [each.status_code for each in answers] == [401] * 20 + [429]
     assert answers[-1].headers["retry-after"] == "60"
     bench.clock.pass_by(60)
