@@ -218,7 +218,7 @@ def _context(text: str, sentence: Sentence) -> str | None:
     words = CONTEXT_WORDS
     while True:
         first, last = _go_back(text, sentence.start, words), _go_on(text, sentence.end, words)
-        context = text[first:last]
+        context = text[first:last].strip()  # as a submission is read
         if not _is_unique(quote, context):
             return None
         if _is_unique(context, text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kit.models.demo_catalogue import catalogue
@@ -190,6 +190,7 @@ sentences = st.lists(
 
 
 @given(st.one_of(sentences, st.text()))
+@example("  " + " ".join(["Bathtubs flush other way in southern hemisphere because of coriolis effect."] * 3))
 async def test_whatever_is_flagged_is_a_verbatim_catalogued_sentence_that_passes_the_gate(text: str) -> None:
     decisions, _ = await investigate(text)
     assert len({each.call_id for each in decisions}) == len(decisions)
