@@ -7,6 +7,7 @@ never resolves when the server refuses.
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
@@ -25,6 +26,7 @@ from kit.inbox import Inbox, NoReply
 from kit.link import Link
 
 REPLY_TO = "Errata-Reply-To"
+FOLLOWS = "Nats-Expected-Last-Subject-Sequence"
 
 RECEIPT_TIMEOUT_S = 5.0
 PUBLISH_TIMEOUT_S = 15.0
@@ -38,6 +40,7 @@ BATCH_INCOMPLETE = 10176
 BATCH_REPEATED = 10201
 _PASSING = frozenset({NO_SUITABLE_PEERS, BATCH_INCOMPLETE, SEQUENCE_IN_PROCESS})
 CONFLICT = 409
+NOT_FOUND = 404
 
 
 class BusError(Exception):
@@ -104,7 +107,7 @@ class Publisher:
         headers["Nats-Msg-Id"] = name
         headers["Nats-Expected-Stream"] = stream.name
         if isinstance(event, OnceEvent):
-            headers["Nats-Expected-Last-Subject-Sequence"] = str(event.follows)
+            headers[FOLLOWS] = str(event.follows)
         if reply_to is not None:
             headers[REPLY_TO] = reply_to
         data = encode_parts(event, event_id, moment, correlation, cause, self.clock.new_salt())
@@ -161,13 +164,8 @@ class Publisher:
         is_repeated = False
         while True:
             try:
-                return await self.wait_for_receipt(sent or await self.send(outgoing))
-            except PublishConflict:
-                stored = await self._find_stored(outgoing) if is_repeated else None
-                if stored is None:
-                    raise
-                return stored
-            except PublishRefused:
+                return await self._store(outgoing, sent, is_repeated=is_repeated)
+            except (PublishConflict, PublishRefused):
                 raise
             except BusError:
                 single = len(self.client.server_pool) == 1  # else the next node answers within seconds
@@ -176,24 +174,45 @@ class Publisher:
             sent, is_repeated = None, True
             await asyncio.sleep(PUBLISH_RETRY_DELAY_S)
 
-    async def _find_stored(self, outgoing: Outgoing) -> Receipt | None:
-        """Where this very fact is stored, if it is the newest of its subject.
+    async def _store(self, outgoing: Outgoing, sent: asyncio.Future[Msg] | None, *, is_repeated: bool) -> Receipt:
+        """Send a fact once. A once-event is stored for one writer only, though others may write one with the same id.
 
-        A single server checks what a once-event follows before it knows its id again, so that one which is sent again
-        is refused for itself. Its salt tells it from the fact of another writer.
+        A single server checks what it follows before its id, so that one which is sent again is refused for itself. A
+        cluster checks the id first, so that the event of another writer is taken for this one.
+        """
+        try:
+            receipt = await self.wait_for_receipt(sent or await self.send(outgoing))
+        except PublishConflict:
+            own = await self._find_own(outgoing, {"last_by_subj": outgoing.subject}) if is_repeated else None
+            if own is None:
+                raise
+            return own
+        if receipt.duplicate and FOLLOWS in outgoing.headers:
+            own = await self._find_own(outgoing, {"seq": receipt.sequence})
+            if own is None:
+                raise PublishConflict("another writer stored an event with the same id")
+        return receipt
+
+    async def _find_own(self, outgoing: Outgoing, place: dict[str, str | int]) -> Receipt | None:
+        """Where this very fact is stored, if it is at this place; its salt tells it from those of other writers.
+
+        Raises: BusError: the stream does not answer.
         """
         address, future = self.inbox.expect(RECEIPT_TIMEOUT_S)
+        question = f"$JS.API.STREAM.MSG.GET.{outgoing.headers['Nats-Expected-Stream']}"  # its leader never lags
         try:
-            stream = outgoing.headers["Nats-Expected-Stream"]
-            await self.client.publish(f"$JS.API.DIRECT.GET.{stream}.{outgoing.subject}", reply=address)
-            newest = await future
-        except (NoReply, nats.errors.Error):
-            return None
+            await self.client.publish(question, orjson.dumps(place), reply=address)
+            answer = orjson.loads((await future).data or b"{}")
+        except (NoReply, nats.errors.Error) as error:
+            raise BusError(f"{outgoing.subject} could not be read back: {error}") from error
         finally:
             self.inbox.discard(address)
-        if newest.data != outgoing.data:
+        found = answer.get("message")
+        if found is None and answer.get("error", {}).get("code") != NOT_FOUND:
+            raise BusError(f"{outgoing.subject} could not be read back")
+        if found is None or b64decode(found["data"]) != outgoing.data:
             return None
-        return Receipt(int((newest.headers or {})["Nats-Sequence"]), duplicate=True)
+        return Receipt(found["seq"], duplicate=True)
 
 
 async def confirm(future: asyncio.Future[Msg]) -> Msg:

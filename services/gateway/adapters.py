@@ -67,7 +67,7 @@ class BusFacts:
             return await self._latest_at(event.subject())
         except BusError as error:
             raise Unavailable(f"broker: {error}") from error
-        return await self._latest_at(event.subject()) if receipt.duplicate else StoredEvent(event, receipt.sequence)
+        return StoredEvent(event, receipt.sequence)
 
     async def latest_request(self, investigation_id: UUID) -> InvestigationRequested:
         """The newest request of a run."""

@@ -261,6 +261,7 @@ class BusLog:
     async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
         """Request an investigation, or end one; False if another process was faster."""
         try:
-            return not (await self._bus.publish(event, correlation=correlation)).duplicate
+            await self._bus.publish(event, correlation=correlation)
         except PublishConflict:
             return False
+        return True
