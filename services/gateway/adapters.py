@@ -22,7 +22,7 @@ from kit.bus import Bus, RequestRejected
 from kit.database import Database
 from kit.direct import request_directly
 from kit.errors import Reject, Retry
-from kit.history import read_latest
+from kit.history import read_latest_from_leader
 from kit.models.base import KeyAccepted, Model
 from kit.ordered import OrderedLog, StoredMessage
 from kit.pages import LogPage, read_last_sequence, read_page, read_storage_left
@@ -78,7 +78,7 @@ class BusFacts:
 
     async def _latest_at(self, subject: str) -> StoredEvent:
         try:
-            latest_event = (await read_latest(self._bus, subject))[-1]
+            latest_event = (await read_latest_from_leader(self._bus, subject))[-1]
             return StoredEvent(latest_event.envelope.event, latest_event.sequence)
         except (Retry, Reject, IndexError) as error:
             raise Unavailable(f"broker: {error}") from error

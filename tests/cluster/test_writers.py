@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from unittest.mock import AsyncMock
 from uuid import uuid4
 
 import pytest
@@ -12,9 +13,11 @@ from nats.aio.msg import Msg
 
 from kit import topology
 from kit.bus import Bus, connect
+from kit.positions import Positions
 from kit.publisher import BusError, PublishConflict, Receipt
+from services.gateway.adapters import BusFacts
 from tests.support.cluster import NODES, Cluster, Network, require_root
-from tests.support.factories import started
+from tests.support.factories import failed, started
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("cluster-writers")]
 
@@ -50,3 +53,13 @@ async def test_an_attempt_whose_receipt_was_lost_is_ones_own(bus: Bus, monkeypat
     monkeypatch.setattr(Bus, "wait_for_receipt", lose)
     assert (await bus.publish(started(investigation_id=uuid4()), correlation=uuid4())).duplicate
     assert not lost
+
+
+async def test_who_came_second_hears_at_once_what_was_stored(bus: Bus) -> None:
+    """A replica that lags does not know yet."""
+    facts = BusFacts(bus, Positions(bus, AsyncMock()), answer_timeout_s=5, catch_up_timeout_s=5)
+    for _ in range(200):
+        first = failed(investigation_id=uuid4())
+        await bus.publish(first, correlation=uuid4())
+        second = first.model_copy(update={"reason": "another"})
+        assert (await facts.publish_once(second, uuid4())).event == first
