@@ -29,6 +29,28 @@ export function stopTime(): void {
   });
 }
 
+let working = 0;
+
+/** Count calls that other threads answer, in a time that no number of turns of the event loop bounds. */
+function count<Owner>(owner: Owner, ...names: readonly (keyof Owner)[]): void {
+  for (const name of names) {
+    const original = owner[name] as (...given: unknown[]) => Promise<unknown>;
+    owner[name] = function (this: unknown, ...given: unknown[]) {
+      working++;
+      return original.apply(this, given).finally(() => working--);
+    } as never;
+  }
+}
+
+count(crypto.subtle, 'digest', 'importKey', 'sign', 'verify');
+count(ReadableStreamDefaultReader.prototype, 'read'); // of what is unpacked
+
+/** Wait for all that was set off. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 20; turn = working === 0 ? turn + 1 : 0)
+    await new Promise((resolve) => setImmediate(resolve));
+}
+
 /** Let time pass, a second at a time, each with all that it sets off. */
 export async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 1_000) {

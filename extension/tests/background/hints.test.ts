@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { drawDue, type Hint, nextHint } from '../../src/background/hints';
 import type { Worker } from '../../src/background/worker';
 import { requirement } from '../requirement';
-import { BASE, CONTENT, FakeEnvironment, investigate, ok, pageContent, tab } from './fakes';
+import { BASE, CONTENT, FakeEnvironment, investigate, ok, pageContent, quiet, tab } from './fakes';
 
 const HOUR_MS = 3_600_000;
 const APART_MS = HOUR_MS / 4;
@@ -102,10 +102,8 @@ async function view(
       : { ...ARTICLE, platform, externalId: `en:${id}`, metadata: { ...ARTICLE.metadata, pageId: id } };
   const reply = await worker.receive(pageContent(`s${id}${session}`, 0, content), { ...tab(1), ...more });
   expect(reply).not.toHaveProperty('errorCode');
-  for (let turn = 0; turn < 5; turn++) await settledTurn();
+  await quiet();
 }
-
-const settledTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe(
   requirement(
@@ -224,7 +222,7 @@ describe(
       await view(worker, '1');
       expect(environment.hints).toHaveLength(1);
       await environment.area.set({ [key]: value });
-      for (let turn = 0; turn < 10; turn++) await settledTurn();
+      await quiet();
       expect(environment.area.items.has('hints')).toBe(false);
     });
 

@@ -8,7 +8,19 @@ import { decodeBase64 } from '../../src/tlog/encoding';
 import { frame } from '../lookup/build';
 import { requirement } from '../requirement';
 import { CASES, proofOf } from '../tlog/decision_cases';
-import { BASE, cached, CONTENT, DONE, FakeEnvironment, investigate, pageContent, queued, state, tab } from './fakes';
+import {
+  BASE,
+  cached,
+  CONTENT,
+  DONE,
+  FakeEnvironment,
+  investigate,
+  pageContent,
+  queued,
+  quiet,
+  state,
+  tab,
+} from './fakes';
 
 const DAY_MS = 86_400_000;
 const NOW = Date.parse('2026-11-25T12:00:00Z');
@@ -71,7 +83,7 @@ class PrivateReader extends FakeEnvironment {
 async function look(environment: PrivateReader, session = 's1', content: object = CONTENT) {
   const worker = await environment.begin();
   await worker.receive(pageContent(session, 0, content), tab(1));
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  await quiet();
   const { status } = await cached(worker);
   return { worker, state: status!.state, proof: status!.proof };
 }
