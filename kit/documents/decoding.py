@@ -14,11 +14,15 @@ MAX_FIELD_CHARACTERS: Final = 2_048
 
 # Read outside the child, so these patterns never go back: a page of 200 bytes could stop its reader for good.
 _HTML_START = re.compile(
-    rb"\s*+(?><!--.{0,1000}?-->\s*+)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    rb"\s*+(?>(?><!--.{0,1000}?-->|<\?xml.{0,1000}?\?>)\s*+)*<(?:!doctype\s+html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
 )
+_MEDIA_TYPE = re.compile(r"\s*+([^\s;,]*+)")
 # A page whose element is legible byte by byte is not in UTF-16 or UTF-32, whatever the element says.
 _CHARSET = re.compile(
-    rb"<meta[^>]{0,200}?charset\s*+=\s*+[\"']?+\s*+(?!u(?:tf)?[-_]?(?:16|32))([\w.:-]{1,40})", re.IGNORECASE
+    rb"(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,200}?encoding)"
+    rb"\s*+=\s*+[\"']?+\s*+(?!u(?:tf)?[-_]?(?:16|32))([\w.:-]{1,40})",
+    re.IGNORECASE,
 )
 _CHARSET_PARAMETER = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([\w.:-]{1,40})", re.IGNORECASE)
 _MARKS: Final = (
@@ -59,7 +63,9 @@ _LABELS: Final = {
     "windows-949": "cp949",
 }
 """Names that pages use and Python lacks, without `x-` before them. Source: as above."""
-_PLAIN: Final = frozenset({"application/xml", "application/javascript"})
+_UNKNOWN: Final = frozenset(
+    {"*/*", "application/octet-stream", "application/unknown", "binary/octet-stream", "unknown/unknown"}
+)
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r" ?\n[ \n]*")
@@ -70,9 +76,14 @@ class Unreadable(ValueError):
 
 
 def detect_kind(data: bytes, content_type: str | None) -> str:
-    """`pdf`, `html`, `json`, `plain`, or the media type of an unsupported document."""
-    media_type = (content_type or "").partition(";")[0].strip().lower()
-    is_html = _HTML_START.match(data[:4096]) is not None
+    """`pdf`, `html`, `json`, `plain`, `xml` that is no page, or the media type of an unsupported document.
+
+    Of several types the first counts; a word without a slash is none.
+    """
+    found = _MEDIA_TYPE.match(content_type or "")
+    media_type = found[1].lower() if found and "/" in found[1] else ""
+    start = _start(data)
+    is_html = _HTML_START.match(start) is not None
     if media_type == "application/pdf" or (b"%PDF-" in data[:1024] and not is_html):
         return "pdf"
     if media_type in ("text/html", "application/xhtml+xml"):
@@ -81,13 +92,25 @@ def detect_kind(data: bytes, content_type: str | None) -> str:
         return "json"
     if media_type.endswith("svg+xml"):
         return media_type
-    if media_type.startswith("text/") or media_type.endswith("+xml") or media_type in _PLAIN:
+    if media_type.endswith(("+xml", "/xml")):
+        return "html" if is_html else "xml"
+    if media_type.startswith("text/") or media_type == "application/javascript":
         return "plain"
-    if media_type in ("", "application/octet-stream", "binary/octet-stream", "unknown/unknown"):
-        if is_html:
-            return "html"
-        return "application/octet-stream" if b"\0" in data[:4096] else "plain"
-    return media_type
+    if media_type and media_type not in _UNKNOWN:
+        return media_type
+    if is_html:
+        return "html"
+    if start.lstrip().startswith(b"<?xml"):
+        return "xml"
+    return "application/octet-stream" if b"\0" in start else "plain"
+
+
+def _start(data: bytes) -> bytes:
+    """The first bytes, in UTF-8 where a mark names the encoding."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[:4096].decode(encoding, "ignore").encode()
+    return data[:4096]
 
 
 def decode(data: bytes, content_type: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The text of a fetched document: HTML, plain text, JSON or PDF.
+"""The text of a fetched document: HTML, plain text, XML, JSON or PDF.
 
 Quotes from a page are searched in exactly this text, the whole page, so investigator, validator and auditor must read
 pages with this function. What of a page is its article, `kit.documents.article` says.
@@ -59,7 +59,7 @@ def read_document(data: bytes, content_type: str | None) -> Readable:
             return _html(decode(data, content_type))
         case "json":
             return _json(decode(data, content_type))
-        case "plain":
+        case "plain" | "xml":
             return Readable(None, tidy(decode(data, content_type)))
         case other:
             raise Unreadable(f"a document of the kind {other} holds no text that can be read here")

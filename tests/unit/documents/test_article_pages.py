@@ -115,7 +115,7 @@ def test_plain_text_is_an_article_without_metadata() -> None:
     assert read_article(text.encode(), "text/plain") == ReadArticle(text.replace("\n\n", "\n"))
 
 
-@pytest.mark.parametrize("content_type", ["application/json", "image/png", "application/zip"])
+@pytest.mark.parametrize("content_type", ["application/json", "application/rss+xml", "image/png"])
 def test_what_is_no_article_is_refused(content_type: str) -> None:
     with pytest.raises(Unreadable, match="holds no article"):
         read_article(b'{"title": "x"}', content_type)
