@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
+from contracts.composed import nfkc
 from kit.documents.decoding import MAX_CHARACTERS, Unreadable, one_line, tidy
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_PAGES: Final = 500
 _DAY: Final = re.compile(r"(?:D:)?(\d{8})")
+_GLYPHS: Final = re.compile("[\ufb00-\ufb17\ufb50-\ufdcf\ufe70-\ufefc]")
+"""Ligatures, and Arabic letters as they join: shapes that a program drew, where its author wrote letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ def read_pdf(data: bytes) -> Pdf:
         raise
     except Exception as error:
         raise Unreadable(f"the PDF cannot be read: {type(error).__name__}") from error
-    text = tidy("\n".join(pages))
+    text = tidy(_GLYPHS.sub(lambda glyph: nfkc(glyph[0]).strip(), "\n".join(pages)))
     if not text:
         raise Unreadable("the PDF holds no text, only pictures of it")
     return Pdf(text, whole, title, author, created)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 
-def pdf(*pages: str, title: str | None = None) -> bytes:
-    """A PDF with these words on its pages; an empty page holds none."""
+def pdf(*pages: str, title: str | None = None, glyphs: str = "") -> bytes:
+    """A PDF with these words on its pages; an empty page holds none.
+
+    Shapes: `glyphs` are names such as `/fi /uniFEED`; the words use them as `\\001`, `\\002` and so on.
+    """
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>"]
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects.append(f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode())
-    objects.append(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+    encoding = f"/Encoding << /Type /Encoding /Differences [1 {glyphs}] >> " if glyphs else ""
+    objects.append(f"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica {encoding}>>".encode())
     for number, words in enumerate(pages):
         shown = f"BT /F1 12 Tf 72 720 Td ({words}) Tj ET".encode() if words else b""
         objects.append(

@@ -99,6 +99,12 @@ def test_a_pdf_is_the_words_on_its_pages() -> None:
     assert read_document(pdf("Bats."), "text/html").text == "Bats.", "whatever it is called"
 
 
+def test_the_glyphs_of_a_pdf_are_read_as_the_letters_that_were_written() -> None:
+    """Neither a claim nor a quotation is found among ligatures, or among Arabic letters in the forms of glyphs."""
+    drawn = pdf(r"O\001cers first.", r"\002\003", glyphs="/uniFB03 /uniFE90 /uniFEDF")  # from left to right
+    assert read_document(drawn, "application/pdf").text == "Officers first.\n\u0644\u0628"
+
+
 @pytest.mark.parametrize(
     ("data", "content_type", "said"),
     [
