@@ -17,9 +17,12 @@ CPU_S: Final = 30
 
 
 def limit_resources() -> None:
-    """No more memory and processor time than this, and no file at all."""
+    """No more memory and processor time than this, and no file at all.
+
+    The soft limit of time ends with SIGXCPU; SIGKILL, as of the hard one, is left to mean that others ended it.
+    """
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 

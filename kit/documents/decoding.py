@@ -75,6 +75,10 @@ class Unreadable(ValueError):
     """The document has no readable text; the message is one sentence and quotes nothing from the document."""
 
 
+class Interrupted(Unreadable):
+    """What read the document was ended from outside, for lack of memory or to stop: it says nothing of the document."""
+
+
 def detect_kind(data: bytes, content_type: str | None) -> str:
     """`pdf`, `html`, `json`, `plain`, `xml` that is no page, or the media type of an unsupported document.
 

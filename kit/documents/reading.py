@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,11 +17,13 @@ from typing import Any, Final, Literal
 
 from kit.documents import child
 from kit.documents.article import ReadArticle, read_article
-from kit.documents.decoding import Unreadable, detect_kind
+from kit.documents.decoding import Interrupted, Unreadable, detect_kind
 from kit.documents.readable import Readable, read_document
 
 MAX_CONCURRENCY: Final = 2
 _IN_PROCESS_BYTES: Final = 1_000_000
+_FROM_OUTSIDE: Final = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT})
+"""How a child ends that the system or an operator ends; its own limits end it otherwise."""
 _COMMAND: Final = (sys.executable, "-I", str(Path(child.__file__).resolve()))
 
 Answer = dict[str, Any]
@@ -36,13 +39,13 @@ class Reader:
         self._slots = asyncio.Semaphore(MAX_CONCURRENCY)
 
     async def read(self, data: bytes, content_type: str | None) -> Readable:
-        """As `read_document`, within bounds. Raises: Unreadable."""
+        """As `read_document`, within bounds. Raises: Unreadable, and of it Interrupted."""
         if _is_small(data, content_type):
             return read_document(data, content_type)
         return Readable(**await self._read("text", data, content_type))
 
     async def read_article(self, data: bytes, content_type: str | None) -> ReadArticle:
-        """As the function of that name, within bounds. Raises: Unreadable."""
+        """As the function of that name, within bounds. Raises: Unreadable, and of it Interrupted."""
         if _is_small(data, content_type):
             return read_article(data, content_type)
         return ReadArticle(**await self._read("article", data, content_type))
@@ -71,6 +74,8 @@ class Reader:
                 with suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
+        if process.returncode in _FROM_OUTSIDE:
+            raise Interrupted("the process that read it was ended")
         if process.returncode != 0:
             raise Unreadable("reading it needed too much time or memory")
         answer: Answer = json.loads(output)

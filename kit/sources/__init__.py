@@ -1,5 +1,5 @@
 """Pages that are cited, for analyses of every kind."""
 
-from kit.sources.pages import FetchTimings, Page, Pages, PageUnavailable
+from kit.sources.pages import INTERRUPTED, FetchTimings, Page, Pages, PageUnavailable
 
-__all__ = ["FetchTimings", "Page", "PageUnavailable", "Pages"]
+__all__ = ["INTERRUPTED", "FetchTimings", "Page", "PageUnavailable", "Pages"]

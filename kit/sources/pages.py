@@ -15,7 +15,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from contracts.v1.parts import BlobRef
 from kit.cache import Cache
 from kit.clock import Clock
-from kit.documents.decoding import Unreadable
+from kit.documents.decoding import Interrupted, Unreadable
 from kit.web import Fetched, GuardedHttpClient, Request, WebError, parse_url
 
 MAX_CONCURRENCY: Final = 8
@@ -24,6 +24,8 @@ MIN_WEIGHT: Final = CACHE_CHARACTERS // 64
 """Minimum weight of a page, so that the number of small ones is bounded."""
 MAX_URL_CHARACTERS: Final = 2_048
 """A page is published with its address, which readers must be able to use."""
+INTERRUPTED: Final = "interrupted"
+"""The reason where its reading was ended from outside; another try may well succeed."""
 _CONTENT_TYPE_CHARACTERS: Final = 200
 _TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _TRANSIENT_KINDS: Final = frozenset({"connection_failed", "bad_response", "bad_encoding"})
@@ -129,6 +131,8 @@ class Pages(Generic[W]):
         content_type = _limit_type(fetched.headers.get("content-type"))
         try:
             text = await self._read(fetched.body, content_type)
+        except Interrupted:
+            return PageUnavailable(INTERRUPTED)
         except Unreadable:
             return PageUnavailable("unreadable")
         blob = await self._archive.put(fetched.body, _media_type(content_type)) if self._archive else None

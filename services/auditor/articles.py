@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from kit.documents.article import ReadArticle
 from kit.documents.walls import MIN_LETTERS, count_letters, find_redirect
-from kit.sources import Page, PageUnavailable
+from kit.errors import Retry
+from kit.sources import INTERRUPTED, Page, PageUnavailable
 from services.auditor.domain import (
     Article,
     NoArticle,
@@ -17,6 +18,8 @@ from services.auditor.domain import (
     require_length,
 )
 
+AGAIN_S: Final = 10.0
+
 
 class Pages(Protocol):
     """Pages by address."""
@@ -25,9 +28,11 @@ class Pages(Protocol):
 
 
 async def fetch_article(pages: Pages, address: str, accepted_at: datetime) -> Article:
-    """Read the article at an address. Raises: NoArticle."""
+    """Read the article at an address. Raises: NoArticle. Retry: its reading was ended from outside."""
     page = await pages.get(address)
     if isinstance(page, PageUnavailable):
+        if page.reason == INTERRUPTED:
+            raise Retry(AGAIN_S, "the reading of the article was ended from outside")
         raise NoArticle(explain(page.reason))
     found = page.text
     if found.wall == "missing":

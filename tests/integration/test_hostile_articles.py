@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from datetime import datetime
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from contracts.v1 import JobEnded
 from kit.clock import SystemClock
 from kit.documents.reading import Reader
+from kit.errors import Retry
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
 from services.auditor.adapters import WebArticles
@@ -34,11 +37,11 @@ INSIDE = (
 class Online(World):
     """One job whose article is fetched for real."""
 
-    def __init__(self, network: Diverted, addresses: tuple[str, ...], url: str = ADDRESS) -> None:
-        super().__init__(url=url)
+    def __init__(self, network: Diverted, addresses: tuple[str, ...], reader: Reader | None = None) -> None:
+        super().__init__(url=ADDRESS)
         resolve, self.asked = resolver(addresses)
         http = GuardedHttpClient(Policy(contact_url="https://errata.example"), resolve=resolve, network=network)
-        self.pages = Pages(http, Reader().read_article, SystemClock(), archive=None)
+        self.pages = Pages(http, (reader or Reader()).read_article, SystemClock(), archive=None)
         self.http = http
 
     async def fetch(self, address: str, accepted_at: datetime) -> Article:
@@ -84,6 +87,17 @@ async def test_a_redirect_inside_is_not_followed(inside: str) -> None:
     await expect(ended, world, ended.code)
     assert {host for host, _ in network.connected} == {PUBLIC}
     assert [each.path for each in sites.requests] == ["/story"]
+
+
+async def test_an_article_whose_reader_is_killed_is_read_again_and_costs_nothing() -> None:
+    """The system kills a process when its memory is short, whatever the document is."""
+    killed = Reader(command=(sys.executable, "-c", f"import os; os.kill(os.getpid(), {signal.SIGKILL})"))
+    async with Sites() as sites:
+        sites.pages["/story"] = Answer(200, HTML, b"<p>" + b"A very long walk. " * 99)
+        world = Online(Diverted(sites.port), (PUBLIC,), killed)
+        with pytest.raises(Retry):
+            await world.end()
+    assert world.bought == 0
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from contracts.jobs.requests import TEXT_CHARACTERS
 from kit.documents.article import ReadArticle
 from kit.documents.walls import MIN_LETTERS, Wall
-from kit.sources import Page, PageUnavailable
+from kit.errors import Retry
+from kit.sources import INTERRUPTED, Page, PageUnavailable
 from kit.web.errors import ErrorKind
 from services.auditor.articles import fetch_article
 from services.auditor.domain import (
@@ -57,6 +58,11 @@ async def fetched(page: ReadArticle | PageUnavailable, final_url: str = ADDRESS)
 async def test_an_article_is_what_was_read_and_what_its_page_says() -> None:
     day = date(2026, 11, 14)
     assert await fetched(PAGE) == Article(LONG, day, "Bats", ADDRESS, "A. B.", "The Daily Bat", day, "en")
+
+
+async def test_an_article_whose_reading_was_ended_from_outside_is_read_again() -> None:
+    with pytest.raises(Retry):
+        await fetched(PageUnavailable(INTERRUPTED))
 
 
 async def test_a_day_is_not_invented() -> None:

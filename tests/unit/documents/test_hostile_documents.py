@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import zlib
@@ -96,6 +97,12 @@ async def test_so_does_its_text_for_quotes(name: str) -> None:
     with pytest.raises(Unreadable):
         await Reader(within_s=WITHIN_S).read(HOSTILE[name], None)
     assert monotonic() - began < WITHIN_S + 30
+
+
+def test_a_child_whose_time_is_over_does_not_end_as_one_that_others_end() -> None:
+    program = "from kit.documents import child; child.CPU_S = 1; child.limit_resources()\nwhile True: pass"
+    ended = subprocess.run([sys.executable, "-c", program], timeout=60, check=False)
+    assert ended.returncode == -signal.SIGXCPU
 
 
 @pytest.mark.parametrize(

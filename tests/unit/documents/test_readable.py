@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from time import monotonic
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.documents.decoding import MAX_CHARACTERS, Unreadable, detect_kind
+from kit.documents.decoding import MAX_CHARACTERS, Interrupted, Unreadable, detect_kind
 from kit.documents.readable import Readable, read_document
 from kit.documents.reading import Reader
 from tests.support.pdf_files import pdf
@@ -208,6 +209,13 @@ async def test_reading_ends_when_its_time_is_over() -> None:
 async def test_a_child_that_dies_is_no_answer() -> None:
     with pytest.raises(Unreadable, match="time or memory"):
         await Reader(within_s=60, command=(sys.executable, "-c", "raise MemoryError")).read(b"<p>x", "text/html")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+async def test_a_child_that_others_end_says_nothing_of_the_document(number: signal.Signals) -> None:
+    command = (sys.executable, "-c", f"import os; os.kill(os.getpid(), {number})")
+    with pytest.raises(Interrupted):
+        await Reader(within_s=60, command=command).read(b"<p>x", "text/html")
 
 
 async def test_the_child_is_told_nothing_of_us() -> None:
