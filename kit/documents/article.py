@@ -7,12 +7,14 @@ reader's comment for one: every sentence of the article may be audited, and each
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from kit.documents.decoding import Unreadable, decode, detect_kind, one_line, pair, tidy
 from kit.documents.pdf import MAX_PAGES, read_pdf
-from kit.documents.readable import MAX_TITLE_CHARACTERS, linked_data
+from kit.documents.readable import MAX_TITLE_CHARACTERS, find_published, linked_data
 from kit.documents.walls import MIN_LETTERS, Wall, count_letters, find_wall
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ _DAYS: Final = (
     "time,abbr[title],[itemprop^=date],[id*=date i],"
     "[class*=date i],[class*=publish i],[class*=posted i],[class*=byline i]"
 )
+_FIRST_YEAR: Final = 1995
+"""Programs state an earlier day where they know none, such as 1970-01-01; the same as in htmldate."""
 _MARKS_READ: Final = 50
 _MARK_CHARACTERS: Final = 200
 _NO_TITLE: Final = re.compile(
@@ -137,9 +141,14 @@ def _find_day(parser: LexborHTMLParser) -> str | None:
     """The day that a page marks as its own. "Yesterday" refers to it, so a day in its prose is worse than none."""
     from htmldate import find_date
 
+    with suppress(ValueError):
+        day = date.fromisoformat((find_published(parser) or "")[:10])
+        if day.year >= _FIRST_YEAR:
+            return day.isoformat()
     marks = [node.html or "" for node in parser.css(_DAYS)[:_MARKS_READ] if len(node.text()) <= _MARK_CHARACTERS]
-    head = "" if parser.head is None else parser.head.html or ""
-    return find_date(f"<html>{head}<body>{''.join(marks)}</body></html>", original_date=True, extensive_search=False)
+    head = [node.html or "" for node in parser.css("head > meta,head > link")]  # linked data dates other pages, too
+    page = f"<html><head>{''.join(head)}</head><body>{''.join(marks)}</body></html>"
+    return find_date(page, original_date=True, extensive_search=False)
 
 
 def _choose_title(parser: LexborHTMLParser, found: str | None) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,9 @@ _BLOCK_NAMES: Final = (
     "address article aside blockquote br button caption dd details dialog div dl dt fieldset figcaption figure footer "
     "form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul"
 )
+_AROUND_DATA: Final = " \t\r\n/*;"
+_ARTICLE: Final = re.compile(r"(?:Article|Posting|Report)$")
+"""Types of schema.org that are articles; a page describes videos and other pages, too."""
 _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
 
 
@@ -73,7 +77,7 @@ def _html(page: str) -> Readable:
     title = None if heading is None else one_line(heading.text(), MAX_TITLE_CHARACTERS)
     link = parser.css_first('link[rel="canonical"]')
     canonical = None if link is None else one_line(link.attributes.get("href"))
-    published = _published(parser)
+    published = find_published(parser)
     return Readable(title, visible_text(parser), published, canonical)
 
 
@@ -85,10 +89,10 @@ def visible_text(parser: LexborHTMLParser) -> str:
 
 
 def linked_data(parser: LexborHTMLParser) -> Iterator[dict[str, object]]:
-    """The items that a page describes in JSON-LD, without those that they hold."""
-    for node in parser.css('script[type="application/ld+json"]'):
+    """The items that a page describes in JSON-LD, each with its main entity, without others that it holds."""
+    for node in parser.css('script[type^="application/ld+json" i]'):
         try:
-            waiting = [json.loads(node.text(), strict=False)]  # pages write line breaks within strings
+            waiting = [json.loads(_unwrap(node.text()), strict=False)]  # pages write line breaks within strings
         except (ValueError, RecursionError):
             continue
         while waiting:
@@ -99,17 +103,38 @@ def linked_data(parser: LexborHTMLParser) -> Iterator[dict[str, object]]:
                 waiting.append(item["@graph"])
             elif isinstance(item, dict):
                 yield item
+                waiting.append(item.get("mainEntity"))
 
 
-def _published(parser: LexborHTMLParser) -> str | None:
-    """When a page says that it was published: in linked data, else in a meta element."""
-    for item in linked_data(parser):
-        stated = item.get("datePublished")
-        stated = stated[0] if isinstance(stated, list) and stated else stated
-        if isinstance(stated, str):
-            return one_line(stated)
+def _unwrap(script: str) -> str:
+    """Linked data without the comments that hide it from old programs."""
+    text = script.strip(_AROUND_DATA)
+    for start, end in (("<!--", "-->"), ("<![CDATA[", "]]>")):
+        text = text.removeprefix(start).removesuffix(end).strip(_AROUND_DATA)
+    return text
+
+
+def find_published(parser: LexborHTMLParser) -> str | None:
+    """When a page says that it was published: in linked data, of an article first, else in a meta element."""
+    dated = [(item, day) for item in linked_data(parser) if (day := _moment(item.get("datePublished")))]
+    if dated:
+        return next((day for item, day in dated if _is_article(item.get("@type"))), dated[0][1])
     node = parser.css_first('meta[property="article:published_time"]')
     return None if node is None else one_line(node.attributes.get("content"))
+
+
+def _moment(stated: object) -> str | None:
+    """A moment in linked data, or the first of several."""
+    match stated[0] if isinstance(stated, list) and stated else stated:
+        case str(moment) | {"@value": str(moment)}:
+            return one_line(moment)
+        case _:
+            return None
+
+
+def _is_article(stated: object) -> bool:
+    types = stated if isinstance(stated, list) else [stated]
+    return any(isinstance(each, str) and _ARTICLE.search(each) for each in types)
 
 
 def _words(body: LexborNode) -> Iterator[str]:

@@ -152,11 +152,43 @@ def test_what_is_for_browsers_without_scripts_is_no_article() -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "item", ['{"inLanguage": %s}', '{"@graph": {"inLanguage": %s}}', '[[], {"@graph": [{}, {"inLanguage": %s}]}]']
+    "item",
+    [
+        '{"inLanguage": %s}',
+        '{"mainEntity": {"inLanguage": %s}}',
+        '/*<![CDATA[*/ {"inLanguage": %s}; /*]]>*/',
+        '{"@graph": {"inLanguage": %s}}',
+        '[[], {"@graph": [{}, {"inLanguage": %s}]}]',
+    ],
 )
 def test_linked_data_states_the_language_in_every_form(item: str, stated: str, language: str | None) -> None:
     page = f'<html><head><script type="application/ld+json">{item % stated}</script></head><body><p>x</p></body></html>'
     assert read_article(page.encode(), "text/html").language == language
+
+
+VIDEO: Final = '{"@type": "VideoObject", "datePublished": "2019-01-01"}, '
+
+
+@pytest.mark.parametrize(
+    ("linked", "day"),
+    [
+        ('{"datePublished": "2026-06-02T23:59:00-11:00"}', "2026-06-02"),
+        ('{"datePublished": ["2026-06-02", "2026-06-03"]}', "2026-06-02"),
+        ('{"datePublished": {"@type": "Date", "@value": "2026-06-02"}}', "2026-06-02"),
+        (f'[{VIDEO}{{"@type": "NewsArticle", "datePublished": "2026-06-02"}}]', "2026-06-02"),
+        (f'[{VIDEO}{{"mainEntity": {{"@type": ["BlogPosting"], "datePublished": "2026-06-02"}}}}]', "2026-06-02"),
+        ('{"@type": "ItemList", "itemListElement": [{"datePublished": "2019-01-01"}]}', None),
+        ('{"datePublished": "0001-01-01T00:00:00"}', None),
+        ('{"datePublished": "1970-01-01"}', None),
+        ('{"datePublished": "yesterday"}', None),
+    ],
+)
+@pytest.mark.parametrize("script", ["%s", "<!-- %s -->", "//<![CDATA[\n%s\n//]]>", "%s;"])
+@pytest.mark.parametrize("kind", ["application/ld+json", "application/ld+json; charset=utf-8"])
+def test_linked_data_states_the_day_of_an_article(linked: str, script: str, kind: str, day: str | None) -> None:
+    head = f'<script type="{kind}">{script % linked}</script>'
+    page = f"<html><head>{head}</head><body><article><p>{'A sentence of the story. ' * 20}</p></article></body></html>"
+    assert read_article(page.encode(), "text/html").published == day
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ def linked(text: str) -> str:
         (linked('{"isAccessibleForFree": "http://schema.org/False"}'), "payment"),
         (linked('[{"@type": "WebPage"}, {"isAccessibleForFree": " false "}]'), "payment"),
         (linked('{"@graph": {"isAccessibleForFree": false}}'), "payment"),
+        (linked('{"@type": "WebPage", "mainEntity": {"isAccessibleForFree": false}}'), "payment"),
+        (linked('//<![CDATA[\n{"isAccessibleForFree": false}\n//]]>'), "payment"),
         (linked('[{"@graph": [{}, [{"isAccessibleForFree": false}]]}]'), "payment"),
         (linked('{"description": "a\nb", "isAccessibleForFree": false}'), "payment"),
         (linked('{"hasPart": {"isAccessibleForFree": false, "cssSelector": "article p"}}'), "payment"),
