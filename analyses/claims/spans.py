@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from analyses.snippets import SPACELESS
+from analyses.snippets import splits_word
+from contracts.composed import nfc, nfd
 
 MAX_SPANS: Final = 20
 AROUND: Final = 300
 """Code points before and after a claim."""
 _MAX_PLACES: Final = 1_000
 """How many places inside longer words are passed over before the search ends."""
+_SPACES: Final = re.compile(r"\s+")
+_LONG_SPACES: Final = re.compile(r"\s{2,}")
 
 
 class Span(NamedTuple):
@@ -25,43 +30,59 @@ class Span(NamedTuple):
 
 
 def find_spans(claim: str, text: str) -> tuple[Span, ...] | None:
-    """The first places of a claim's words, verbatim and as whole words; None if there are none."""
-    return tuple(islice(_find(claim.strip(), text), MAX_SPANS)) or None
+    """The first places of a claim's words, verbatim and as whole words; None if there are none.
+
+    White space between them may be another: models answer in one line what a text breaks into several.
+    """
+    return tuple(islice(_find(claim, text), MAX_SPANS)) or None
 
 
 def find_context(claim: str, text: str) -> str | None:
     """The text around the first place of a claim's words, beginning and ending with whole words; None without one."""
-    for span in _find(claim.strip(), text):
+    for span in _find(claim, text):
         start, end = max(0, span.start - AROUND), min(len(text), span.end + AROUND)
-        while start > 0 and _splits_word(text, start):
+        while start > 0 and splits_word(text, start):
             start -= 1
-        while end < len(text) and _splits_word(text, end):
+        while end < len(text) and splits_word(text, end):
             end += 1
         return text[start:end].strip()
     return None
 
 
-def _find(words: str, text: str) -> Iterator[Span]:
+def _find(claim: str, text: str) -> Iterator[Span]:
+    spaced = _SPACES.sub(" ", text)
+    words = _choose_form(claim, spaced)
+    ends, extra = _measure_runs(text)
     counted = units = 0
-    at = text.find(words) if words else -1
+    found = spaced.find(words) if words else -1
     for _ in range(_MAX_PLACES):
-        if at < 0:
+        if found < 0:
             return
-        end = at + len(words)
-        if not _splits_word(text, at) and not _splits_word(text, end):
+        after = found + len(words)
+        at, end = (each + extra[bisect_right(ends, each)] for each in (found, after))
+        if not splits_word(text, at) and not splits_word(text, end):
             units += _count_units(text[counted:at])
             counted = at
-            yield Span(at, end, units, units + _count_units(words))
+            yield Span(at, end, units, units + _count_units(text[at:end]))
         else:
-            end = at + 1
-        at = text.find(words, end)
+            after = found + 1
+        found = spaced.find(words, after)
 
 
-def _splits_word(text: str, at: int) -> bool:
-    """Whether this offset is inside a word, which no character is of a script without spaces."""
-    if not 0 < at < len(text):
-        return False
-    return all(each.isalnum() and not SPACELESS.match(each) for each in text[at - 1 : at + 1])
+def _choose_form(claim: str, spaced: str) -> str:
+    """The claim's words as the text has them: as they are, composed, or decomposed; as they are if it has none."""
+    composed = nfc(claim)
+    forms = [" ".join(each.split()) for each in (claim, composed, "".join(map(nfd, composed)))]
+    return next((each for each in forms if each in spaced), forms[0])
+
+
+def _measure_runs(text: str) -> tuple[list[int], list[int]]:
+    """Where runs of white space end in the text with single spaces, and how much longer the text itself is there."""
+    ends, extra = list[int](), [0]
+    for run in _LONG_SPACES.finditer(text):
+        ends.append(run.start() - extra[-1] + 1)
+        extra.append(extra[-1] + len(run[0]) - 1)
+    return ends, extra
 
 
 def _count_units(text: str) -> int:
