@@ -79,6 +79,12 @@ def test_the_key_may_lie_in_a_file(server: JobServer, article: str, tmp_path: Pa
         (["nowhere.md"], None, "No such file"),
         (["-"], " \n", "no text"),
         (["-"], "<!DOCTYPE html><p>A page", "give its address"),
+        (["-"], "<?xml version='1.0'?>\n<!DOCTYPE html><p>A page", "give its address"),
+        (["-"], "<!-- saved -->\n<!-- > -->\n<HTML lang=en><p>A page", "give its address"),
+        (["-"], "<head><title>A page</title>", "give its address"),
+        (["-"], "%PDF-1.4\n(The sky is blue.) Tj", "no plain text: give the address"),
+        (["-"], "{\\rtf1 The sky is blue.}", "no plain text"),
+        (["-"], "T\0h\0e\0", "no plain text"),
         (["-", "--server", "news.example"], "A text.", "begins with https://"),
         (["-", "--server", "http://127.0.0.1:1"], "A text.", "does it run"),
         (["-", "--key-file", "nowhere"], "A text.", "No such file"),
@@ -102,7 +108,11 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     picture.write_bytes(b"A\x89PNG")
     ended = audit(str(picture))
-    assert (ended.exit_code, ended.stderr) == (2, f"Error: {picture} is not text in UTF-8 (byte 1)\n")
+    assert (ended.exit_code, ended.stderr) == (
+        2,
+        f"Error: {picture} is not text in UTF-8 (byte 1): "
+        "give the address of a page or a PDF, or the words alone as text in UTF-8\n",
+    )
 
 
 def test_a_report_is_printed_in_whatever_encoding_the_output_has(server: JobServer, article: str) -> None:
@@ -133,6 +143,11 @@ def test_a_verdict_stays_one_where_no_one_reads(server: JobServer, article: str,
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
+def test_markdown_may_begin_with_a_comment(server: JobServer, tmp_path: Path) -> None:
+    (tmp_path / "draft.md").write_text(f"<!-- a draft -->\n{TEXT} <html> is a tag.")
+    assert audit(str(tmp_path / "draft.md")).exit_code == 0
+
+
 def test_a_closed_input_holds_no_text(article: str) -> None:
     ended = run_in_shell("$AUDIT - <&-", article)
     assert (ended.returncode, ended.stderr) == (2, b"Error: There is no text.\n")
@@ -155,7 +170,8 @@ def test_standard_input_that_is_no_text_is_said_in_one_line(server: JobServer) -
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     command = [sys.executable, "-c", "from openerrata_client.command import main; main()", "-"]
     ended = subprocess.run(command, input=b"A caf\xe9.", env=environment, capture_output=True, timeout=60, check=False)
-    assert (ended.returncode, ended.stderr) == (2, b"Error: - is not text in UTF-8 (byte 5)\n")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(b"Error: - is not text in UTF-8 (byte 5): give ")
     assert server.jobs == {}
 
 

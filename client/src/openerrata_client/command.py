@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from io import TextIOWrapper
@@ -25,7 +26,11 @@ from openerrata_client.types import CacheOnlyResult, FullResult, Options
 WELL_SUPPORTED: Final = "WELL-SUPPORTED"
 COULD_NOT: Final = 2
 INTERRUPTED: Final = 130
-_PAGE: Final = ("<!doctype html", "<html")
+_PAGE: Final = re.compile(
+    r"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|\?xml|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+_NO_TEXT: Final = re.compile(r"%PDF-|\{\\rtf|[^\0]*+\0")
+_ADVICE: Final = "give the address of a page or a PDF, or the words alone as text in UTF-8"
 _HELP: Final = """Audit an article: its claims, the evidence for and against each, and a verdict.
 
 ARTICLE is the address of a page, a file of plain text or Markdown, or - for standard input.
@@ -98,7 +103,7 @@ def make_command(name: str) -> click.Command:
         except TimeoutError:
             raise CouldNot(f"not done within {timeout:g} s; --timeout allows more") from None
         except UnicodeDecodeError as error:
-            raise CouldNot(f"{article} is not text in UTF-8 (byte {error.start})") from None
+            raise CouldNot(f"{article} is not text in UTF-8 (byte {error.start}): {_ADVICE}") from None
         except OSError as error:
             raise CouldNot(
                 f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
@@ -132,8 +137,10 @@ def _read_article(article: str) -> Mapping[str, str]:
         text = ""
     else:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
-    if text.lstrip().lower().startswith(_PAGE):
+    if _PAGE.match(text):
         raise OpenErrataError("This is the source of a page: give its address, or its text.")
+    if _NO_TEXT.match(text):
+        raise OpenErrataError(f"This is no plain text: {_ADVICE}.")
     if not text.strip():
         raise OpenErrataError("There is no text.")
     return {"text": text}
