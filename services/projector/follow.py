@@ -67,6 +67,7 @@ class Follower:
         try:
             await self._claim()
             position = await self._store.position(self._stream)
+            self._metrics.position.labels(self._stream).set(position)
             skipped = await self._store.skipped(self._stream)
             extent = await self._source.extent(self._stream)
             if extent.last < position:

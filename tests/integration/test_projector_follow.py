@@ -173,6 +173,21 @@ async def test_it_goes_on_from_where_the_database_is(bus: Bus, database_url: str
     assert [row["seen_count"] for row in versions] == [1] * 30
 
 
+async def test_the_position_is_a_metric_before_anything_new_is_applied(bus: Bus, database_url: str) -> None:
+    tape = Tape()
+    tape.add(Page("a").registered())
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    await store.close()
+    await publish(bus, Page("a").registered())
+    source = Asked(bus)
+    async with following(source, {"ERRATA": store_at(database_url)}) as metrics:
+        async with asyncio.timeout(DEADLINE_S):
+            await source.asked.wait()
+        (metric,) = metrics.position.collect()
+        assert [(sample.labels, sample.value) for sample in metric.samples] == [({"stream": "ERRATA"}, 1)]
+
+
 async def test_a_stream_that_lost_its_past_is_refused(bus: Bus, database_url: str) -> None:
     tape = Tape()
     tape.add(*(Page(f"p{number}").registered() for number in range(3)))
