@@ -230,6 +230,7 @@ async def connect(
         raise SettingsError(
             f"OPENERRATA_NATS_URL: the broker at {where} refuses the connection: {_reason(error)}"
         ) from error
+    client._error_cb = failed  # FastStream's own raises when a password is refused, which ends reconnecting
     bus = Bus(broker, client, clock or SystemClock(), drain_s=drain_s, inbox_prefix=inbox)
     await bus.open()
     try:

@@ -1,8 +1,8 @@
 """Watching the connection: calls to a silent broker fail within seconds, and a dead connection is replaced.
 
 The client library alone notices a half-open connection after four minutes, and never that its own reading task, or the
-task that reconnects, has ended. Nor may it flush with a timeout: a PONG for a flush that timed out ends its reading
-task.
+task that reconnects, has ended. After an error that the broker sends, such as a changed password, it closes the
+connection for good. Nor may it flush with a timeout: a PONG for a flush that timed out ends its reading task.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 import nats.errors
 import structlog
 from nats.aio.client import Client
+from nats.protocol.parser import PERMISSIONS_ERR
 
 from kit.inbox import Inbox
 
@@ -37,6 +38,8 @@ class Link:
         self._calls: set[asyncio.Timeout] = set()
         self._reconnects = 0
         self.silent_s = 0.0
+        self._process_error = client._process_err
+        client._process_err = self._reconnect_after_error  # type: ignore[method-assign]  # the library has no setting
 
     @property
     def is_reachable(self) -> bool:
@@ -93,7 +96,9 @@ class Link:
             was_reachable = self.is_reachable
             self.silent_s += TICK_S
             if was_reachable and not self.is_reachable:
-                log.warning("the broker does not answer", connected=self._client.is_connected)
+                connected = self._client.is_connected
+                why = None if connected else self._client.last_error
+                log.warning("the broker does not answer", connected=connected, error=why and str(why))
 
     def _ping(self) -> None:
         self._pong = asyncio.get_running_loop().create_future()
@@ -115,6 +120,13 @@ class Link:
         self._pong = None
         self._abort()
         await self._client.force_reconnect()
+
+    async def _reconnect_after_error(self, err_msg: str) -> None:
+        if PERMISSIONS_ERR in err_msg.lower():  # the connection stays as it is
+            await self._process_error(err_msg)
+        else:
+            log.warning("connecting to the broker anew", reason=err_msg.strip("'"))
+            await self._client._process_op_err(nats.errors.Error(err_msg))
 
     def _abort(self) -> None:
         writer = getattr(self._client._transport, "_io_writer", None)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
+from structlog.testing import capture_logs
 
 from contracts.topology import ERRATA, MARKS
 from kit.bus import Bus, connect
@@ -56,6 +60,22 @@ async def following(bus: Bus) -> AsyncIterator[list[int]]:
         yield found
     finally:
         await cancel_and_wait([task])
+
+
+@contextmanager
+def other_password(server: EmbeddedStack) -> Iterator[None]:
+    """Give the user of services another password while the server runs."""
+    file = server.data_dir / "nats" / "nats.json"
+    configured = file.read_text()
+    password = urlsplit(server.endpoints.nats_url).password
+    assert password is not None
+    try:
+        file.write_text(configured.replace(password, "another"))
+        os.kill(server.pids["nats"], signal.SIGHUP)
+        yield
+    finally:
+        file.write_text(configured)
+        os.kill(server.pids["nats"], signal.SIGHUP)
 
 
 @pytest.mark.parametrize("stopped_s", [3.0, 9.0])
@@ -134,6 +154,23 @@ async def test_a_client_that_stopped_reconnecting_is_started_again(bus: Bus, ser
         task.cancel()
         line.heal()
         await until(lambda: publishes(far), RECOVERED_S)
+
+
+async def test_a_broker_that_refuses_a_password_for_a_while_is_used_again(bus: Bus, server: EmbeddedStack) -> None:
+    """It says so and closes the connection. Reported is the reason."""
+    calls = Calls()
+    async with worker(server.endpoints.nats_url, calls.handle), following(bus) as read:
+        await bus.publish(observed(), correlation=uuid4())
+        await until(lambda: len(calls.made) == 1 and len(read) == 2)
+        with other_password(server), capture_logs() as logged:
+            await until(lambda: not bus.link.is_reachable, RECOVERED_S)
+            with pytest.raises(BusError):
+                await bus.publish(observed(), correlation=uuid4())
+        await until(lambda: publishes(bus), RECOVERED_S)
+        await until(lambda: len(calls.made) == 2 and len(read) == 4, RECOVERED_S)
+    assert {entry["error"] for entry in logged if entry["event"] == "the broker does not answer"} == {
+        "nats: 'Authorization Violation'"
+    }
 
 
 async def test_a_short_silence_is_waited_out(bus: Bus, server: EmbeddedStack) -> None:
