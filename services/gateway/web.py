@@ -11,6 +11,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Annotated, Final
 
+import structlog
 from fastapi import FastAPI, Path, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter
@@ -52,6 +53,8 @@ HEALTH_TTL_S: Final = 1.0
 """How long a result of the health checks is reused."""
 _PUBLIC: Final = TypeAdapter(PublicResult)
 _ASYNCAPI: Final = files("contracts") / "asyncapi.json"
+
+log = structlog.get_logger(__name__)
 
 
 class Gateway:
@@ -174,6 +177,7 @@ def shell(
 
     @app.exception_handler(Unavailable)
     async def unavailable(request: Request, error: Exception) -> JSONResponse:
+        log.warning("unavailable", path=request.url.path, reason=str(error))
         return JSONResponse({"message": "The service cannot answer now; please try again."}, 503)
 
     @app.exception_handler(Exception)

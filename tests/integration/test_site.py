@@ -282,8 +282,11 @@ async def test_without_a_database_pages_say_so(database_url: str) -> None:
     nowhere = "postgresql+psycopg://reader@127.0.0.1:9/none"
     async with pages_of(nowhere, errata.now) as router, client_of(router) as client:
         for path in ("/corrections", "/figures", page_of(MOON), "/feeds/all.atom"):
-            response = await client.get(path)
+            with capture_logs() as logs:
+                response = await client.get(path)
             assert (response.status_code, "try again" in response.text) == (503, True)
+            logged = [(line["event"], line["path"], line["reason"]) for line in logs]
+            assert logged == [("unavailable", path, "database: OperationalError")]
         assert (await client.get("/how-it-works")).status_code == 200
 
 

@@ -7,6 +7,7 @@ from math import ceil
 from typing import Final, TypeVar
 
 import orjson
+import structlog
 from pydantic import BaseModel, ValidationError
 
 from kit.addresses import ip_range_prefix
@@ -32,6 +33,8 @@ FORM: Final = b"application/x-www-form-urlencoded"
 ATTEMPTS: Final = 20
 """Requests of one network at once, whatever comes of them; then one a minute."""
 Model = TypeVar("Model", bound=BaseModel)
+
+log = structlog.get_logger(__name__)
 
 
 class Refusal(Exception):
@@ -91,7 +94,8 @@ async def send_answer(send: Send, answering: Awaitable[Reply]) -> None:
         reply = await answering
     except Refusal as refusal:
         reply = refusal.reply
-    except (Unavailable, BadQuestion):
+    except (Unavailable, BadQuestion) as outage:
+        log.warning("unavailable", reason=str(outage))
         reply = answer(503, {"message": "The service cannot answer now; please try again."})
     await respond(send, reply)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+from structlog.testing import capture_logs
 
 from services.gateway.http import BodyTimeouts, Reply
 from services.gateway.ports import Unavailable
@@ -32,8 +33,10 @@ async def test_a_failure_is_answered_in_words(failure: Exception, status: int, s
     async def fail() -> Reply:
         raise failure
 
-    await send_answer(send, fail())
+    with capture_logs() as logs:
+        await send_answer(send, fail())
     assert sent[0]["status"] == status
+    assert [line["reason"] for line in logs] == ([str(failure)] if status == 503 else [])
     message = orjson.loads(sent[1]["body"])["message"]
     assert said in message
     assert "database" not in message, "what is wrong inside is not a reader's"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
+from structlog.testing import capture_logs
 
 from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult
 from contracts.rpc.status import claim_out
@@ -121,8 +122,10 @@ async def test_no_finished_investigation_is_404_in_json(name: str) -> None:
 async def test_trouble_shows_nothing_of_itself(error: Exception, status: int) -> None:
     bench = Bench()
     bench.reads.error = error
-    response = await bench.http.get(f"/investigations/{INVESTIGATION}.json")
+    with capture_logs() as logs:
+        response = await bench.http.get(f"/investigations/{INVESTIGATION}.json")
     assert response.status_code == status
+    assert [line["reason"] for line in logs] == (["10.0.0.1"] if status == 503 else [])
     assert "hunter2" not in response.text
     assert "10.0.0.1" not in response.text
 

@@ -112,7 +112,8 @@ class Site:
                 return await handler(request)
             except BadQuestion as refusal:
                 return self._fail(request, 400, "This cannot be asked", str(refusal))
-            except Unavailable:
+            except Unavailable as outage:
+                log.warning("unavailable", path=request.url.path, reason=str(outage))
                 return self._fail(request, 503, "Not now", "The record cannot be read at the moment. Please try again.")
             except Exception:
                 log.exception("page failed", path=request.url.path)
