@@ -23,6 +23,7 @@ from kit.publisher import BusError
 from kit.replay import RateLimiter, SelectedFact, Selection, deliver, select_facts
 from kit.servers_in_use import Servers
 from kit.settings import load
+from platforms import PLATFORMS
 from services.commands.database import open_database
 from services.commands.shared import data_dir_option, handle_errors, open_servers, run
 from services.commands.terminal import format_count, show_progress
@@ -33,6 +34,7 @@ from services.projector.settings import ProjectorSettings
 
 MAX_EXAMPLES = 5
 NAMES = [each.name for each in CONSUMERS]
+SITES = [each.name for each in PLATFORMS]
 TIME_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"]
 
 
@@ -41,7 +43,7 @@ TIME_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:
 @click.option("--shadow", "into_shadow", is_flag=True, help="Compare a second read model with the live one.")
 @click.option("--since", type=click.DateTime(TIME_FORMATS), help="Stored at this time or later; UTC by default.")
 @click.option("--until", type=click.DateTime(TIME_FORMATS), help="Stored before this time.")
-@click.option("--platform", help="Only facts about posts of this site, such as WIKIPEDIA.")
+@click.option("--platform", type=click.Choice(SITES), help="Only facts about posts of this site.")
 @click.option("--aggregate", type=click.UUID, help="Only facts that name this observation, version, post, …")
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="Facts a second, at most.")
 @click.option("--go", is_flag=True, help="Deliver; without it, only count.")
@@ -70,6 +72,8 @@ def command(
     if into_shadow == bool(name):
         raise click.UsageError("give either --to CONSUMER or --shadow")
     selection = Selection(_to_utc(since), _to_utc(until), platform, aggregate)
+    if selection.since and selection.until and selection.since >= selection.until:
+        raise click.UsageError("--since must be before --until")
     if into_shadow:
         if selection != Selection() or rate or go:
             raise click.UsageError("--shadow replays everything: it takes no filter, no --rate and no --go")

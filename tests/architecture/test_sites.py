@@ -18,7 +18,6 @@ ALLOWED: Final = {
     "services/commands/demo.py": "the demonstration is of one article on one site",
     "services/commands/demo_site.py": "the demonstration is of one article on one site",
     "services/commands/post.py": "an example of an address in the help",
-    "services/commands/replay.py": "an example of a name in the help",
 }
 KINDS: Final = (".py", ".html")
 

@@ -86,3 +86,16 @@ class Empty:
 async def test_an_address_of_no_post_is_not_asked_for_the_id_of_one() -> None:
     with pytest.raises(click.ClickException, match="no post has this address"):
         await _find_post(Empty(), "https://news.example/a")  # type: ignore[arg-type]  # as much of it as is used
+
+
+@pytest.mark.parametrize(
+    ("selection", "said"),
+    [
+        (["--platform", "wikipedia"], "is not one of"),
+        (["--since", "2026-09-01", "--until", "2026-08-01"], "--since must be before --until"),
+    ],
+)
+def test_a_replay_that_could_select_nothing_is_refused(selection: list[str], said: str) -> None:
+    ended = CliRunner().invoke(main, ["replay", "--to", "validator-claim-proposed", *selection])
+    assert ended.exit_code == 2
+    assert said in ended.output
