@@ -94,15 +94,14 @@ class Blobs:
         Raises: SettingsError: with the variable to look at.
         """
         try:
-            found = await asyncio.get_running_loop().run_in_executor(
-                self._threads, self._client.bucket_exists, self._bucket
-            )
-        except S3Error as error:
-            raise SettingsError(
-                f"OPENERRATA_S3_ACCESS_KEY, OPENERRATA_S3_SECRET_KEY: {self._endpoint} does not let us look at the "
-                f"bucket {self._bucket!r}: {error.code}"
-            ) from error
-        except _FAILURES as error:
+            found = await self._run(self._client.bucket_exists, self._bucket, patience_s=0.0)
+        except BlobsUnavailable as failure:
+            error = failure.__cause__ or failure
+            if isinstance(error, S3Error):
+                raise SettingsError(
+                    f"OPENERRATA_S3_ACCESS_KEY, OPENERRATA_S3_SECRET_KEY: {self._endpoint} does not let us look at the "
+                    f"bucket {self._bucket!r}: {error.code}"
+                ) from error
             raise SettingsError(
                 f"OPENERRATA_S3_ENDPOINT: no blob store answers at {self._endpoint}: {explain(error)}; is it running?"
             ) from error

@@ -57,7 +57,7 @@ class S3Client(Minio):
         return abs(ahead - dated_by) > MAX_CLOCK_SKEW
 
 
-def explain(error: Exception) -> str:
+def explain(error: BaseException) -> str:
     """Why a request failed, in a word."""
     if isinstance(error, S3Error):
         return str(error.code)

@@ -101,6 +101,7 @@ async def test_a_clock_that_is_a_day_off_costs_nothing(
     monkeypatch.setattr(SmallPuts, "put", refused)  # its clock is out of reach
     monkeypatch.setattr("minio.time.datetime", Wrong)
     writer, other, reader = stores
+    await reader.require()
     stored = await writer.put(b"written on another day")
     assert await reader.get(stored.sha256) == b"written on another day"
     assert await asyncio.gather(*(other.folders("job") for _ in range(4))) == [[]] * 4, (
