@@ -164,6 +164,7 @@ class Bus(Publisher):
         self.link.close()
         with suppress(nats.errors.Error, OSError):  # the broker may be gone; unconfirmed messages are redelivered
             await self.broker.stop()
+        await self.link.stop()
 
 
 def position_subject(stream: str) -> str:

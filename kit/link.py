@@ -17,6 +17,7 @@ import structlog
 from nats.aio.client import Client
 from nats.protocol.parser import PERMISSIONS_ERR
 
+from kit.cancelling import cancel_and_wait
 from kit.inbox import Inbox
 
 TICK_S: Final = 0.25
@@ -84,6 +85,11 @@ class Link:
         """Abort a silent connection: closing it would wait until the broker has read everything."""
         if not self.is_reachable:
             self._abort()
+
+    async def stop(self) -> None:
+        """Connect no more: the library closes no client that is connecting, and one cancellation may be swallowed."""
+        if self._client._reconnection_task is not None:
+            await cancel_and_wait([self._client._reconnection_task])
 
     def _measure_silence(self) -> None:
         reconnects = self._client.stats["reconnects"]  # the handshake of each ends with a PONG

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -133,6 +133,19 @@ async def test_a_connection_full_of_unsent_data_is_replaced(bus: Bus, server: Em
             await far.client.publish("nobody.listens", bytes(1024 * 1024))
         line.heal()
         await until(lambda: publishes(far), RECOVERED_S)
+
+
+async def test_a_process_ends_while_it_connects_to_a_silent_broker(server: EmbeddedStack) -> None:
+    """What went on connecting would be awaited by its end, until the broker answers."""
+    async with AsyncExitStack() as stack:
+        far = await stack.enter_async_context(connect(server.endpoints.nats_url, name="test"))
+        with suspended(server):
+            await until(lambda: far.client.is_reconnecting, RECOVERED_S)
+            connecting = far.client._reconnection_task
+            assert connecting is not None
+            async with asyncio.timeout(REFUSED_S):
+                await stack.aclose()
+            assert connecting.done()
 
 
 async def test_a_client_that_stopped_reading_connects_anew(bus: Bus) -> None:
