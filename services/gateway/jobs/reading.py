@@ -58,7 +58,7 @@ class Jobs:
     async def follow(
         self, logged: LoggedJob, timeout_s: float, look_s: float = LOOK_S
     ) -> AsyncGenerator[LoggedJob, None]:
-        """The job each time it may have changed, until it is over or the time is; units: seconds.
+        """The job each time it may have changed, until it is over, the time is, or the signals are; units: seconds.
 
         It is also yielded after every `look_s` without a change.
         """
@@ -68,7 +68,7 @@ class Jobs:
                 logged = await self._read_listening(logged, listener)
                 yield logged
                 left_s = end - asyncio.get_running_loop().time()
-                if logged.job.over is not None or left_s <= 0:
+                if logged.job.over is not None or left_s <= 0 or self._signals.is_over:
                     return
                 await listener.wait(min(left_s, look_s))
 

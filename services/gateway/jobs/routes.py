@@ -161,8 +161,9 @@ class JobsApi:
         self._app.router.redirect_slashes = False
 
     async def stop(self) -> None:
-        """End what has no end of its own, before the server waits for requests under way."""
+        """End what has no end of its own or a late one, before the server waits for requests under way."""
         await self._jobs.stop()
+        self.signals.stop()
 
     def openapi(self) -> Schema:
         """The routes as an OpenAPI document.

@@ -45,8 +45,16 @@ class Signals:
         self._after: int | None = None
         self.listeners: set[Listener] = set()
         """Requests that wait now."""
+        self.is_over = False
+        """Whether no request shall wait any longer."""
         self._of_account: Counter[UUID] = Counter()
         self._wanted = asyncio.Event()
+
+    def stop(self) -> None:
+        """Let all requests be answered with what is known now."""
+        self.is_over = True
+        for listener in self.listeners:
+            listener.signal.set()
 
     async def run(self) -> None:
         """Follow the log while there are listeners; after a restart it resumes where it was."""

@@ -347,6 +347,27 @@ async def test_who_waits_in_vain_reads_how_far_it_is() -> None:
     JobAccepted.model_validate_json(response.content)
 
 
+async def test_who_waits_is_answered_when_the_process_stops() -> None:
+    bench = opened()
+    jobs = bench.app.jobs
+    assert jobs is not None
+    async with following(bench):
+        waiting = [asyncio.create_task(analyze(bench, prefer="wait=60"))]
+        await until(lambda: len(jobs.signals.listeners) == 1)
+        job = bench.jobs.of(JobRequested)[-1].job_id
+        waiting.append(asyncio.create_task(send(bench, "GET", job_path(job), prefer="wait=60")))
+        await until(lambda: len(jobs.signals.listeners) == 2)
+        await jobs.stop()
+        waiting.append(asyncio.create_task(send(bench, "GET", job_path(job), prefer="wait=60")))
+        async with asyncio.timeout(10):
+            answers = await asyncio.gather(*waiting)
+    assert [(each.status_code, each.json()["status"]) for each in answers] == [
+        (202, "QUEUED"),
+        (200, "QUEUED"),
+        (200, "QUEUED"),
+    ]
+
+
 async def test_a_failed_job_is_finished_without_a_result() -> None:
     bench = opened()
 
