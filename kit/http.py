@@ -20,7 +20,7 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.embed import Server
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BACKLOG = 1_024
 """Connections that wait in the kernel to be accepted."""
@@ -28,7 +28,9 @@ CONNECTIONS: Final = 1_024
 HEADER_TIMEOUT_S: Final = 5.0
 SPARE_FILES: Final = 512
 """File descriptors for other than clients: database, broker, blob store, outgoing requests, logs."""
-STOP_TIMEOUT_S = 10
+STOP_TIMEOUT_S = 10.0
+REFUSE_TIMEOUT_S = 1.0
+"""For the answers to requests that were not finished in time."""
 ACCEPT_TIMEOUT_S = 5.0
 
 _HOLDER: Any = SocketHolder  # its stub lacks the constructor that unpickling uses
@@ -64,7 +66,6 @@ class _Server(Server):
             log_level=LogLevels.error,
             log_dictconfig=_QUIET,
         )
-        self.workers_kill_timeout = STOP_TIMEOUT_S
         self._bound = bound
 
     def _init_shared_socket(self) -> None:
@@ -122,8 +123,8 @@ def ensure_files_for(connections: int) -> int:
     return allowed
 
 
-class _Bounded:
-    """Refuses requests while as many are under way as there may be connections.
+class _Requests:
+    """Refuses requests while as many are under way as there may be connections, and those that a stop cannot await.
 
     A client that leaves frees its connection at once, while what it asked for goes on: without a bound, clients that
     ask and leave would fill the memory.
@@ -132,19 +133,44 @@ class _Bounded:
     def __init__(self, app: ASGIApp, most: int) -> None:
         self._app = app
         self._most = most
-        self._under_way = 0
+        self._under_way: set[asyncio.Task[object]] = set()
+        self._is_over = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._under_way >= self._most and scope["type"] == "http":
-            headers = [(b"retry-after", b"3"), (b"cache-control", b"no-store"), (b"content-length", b"0")]
-            await send({"type": "http.response.start", "status": 503, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
+        if len(self._under_way) >= self._most and scope["type"] == "http":
+            await _refuse(send)
             return
-        self._under_way += 1
+        task = asyncio.current_task()
+        assert task is not None, "granian runs each request in a task"
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        self._under_way.add(task)
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, sending)
+        except asyncio.CancelledError:
+            if not self._is_over or begun or scope["type"] != "http":
+                raise
+            await _refuse(send)
         finally:
-            self._under_way -= 1
+            self._under_way.discard(task)
+
+    def refuse_all(self) -> int:
+        """End what is under way; how much that was. What has no answer yet is answered with 503."""
+        self._is_over = True
+        for task in self._under_way:
+            task.cancel()
+        return len(self._under_way)
+
+
+async def _refuse(send: Send) -> None:
+    headers = [(b"retry-after", b"3"), (b"cache-control", b"no-store"), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
 
 
 class HttpServer:
@@ -165,7 +191,8 @@ class HttpServer:
     ) -> None:
         self.address: tuple[str, int] = bound.getsockname()[:2]
         allowed = ensure_files_for(connections)
-        self._server = _Server(_Bounded(app, allowed), bound, allowed, header_timeout_s, websockets)
+        self._requests = _Requests(app, allowed)
+        self._server = _Server(self._requests, bound, allowed, header_timeout_s, websockets)
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -188,10 +215,20 @@ class HttpServer:
                 await asyncio.sleep(0.005)
 
     async def stop(self) -> None:
-        """Accept nothing more, finish the requests in progress, and free the port."""
-        if self._task is not None:
-            self._server.stop()  # type: ignore[no-untyped-call]  # the library leaves it untyped
-            await self._task
+        """Accept nothing more, finish the requests in progress, and free the port.
+
+        Requests that are not finished within STOP_TIMEOUT_S are refused. Connections of clients that do not read last
+        as long as the process.
+        """
+        if self._task is None:
+            return
+        self._server.stop()  # type: ignore[no-untyped-call]  # the library leaves it untyped
+        await asyncio.wait({self._task}, timeout=STOP_TIMEOUT_S)
+        if not self._task.done():
+            log.warning("requests were not finished in time", refused=self._requests.refuse_all())
+            await asyncio.wait({self._task}, timeout=REFUSE_TIMEOUT_S)
+        if self._task.done():
+            self._task.result()
 
     async def problem(self) -> str | None:
         """A readiness check: a sentence if the server is not running."""

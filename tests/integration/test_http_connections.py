@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp
 
+from kit import http
 from kit.http import SPARE_FILES, HttpServer, bind, ensure_files_for, files_for
 from services.gateway.http import Receive, Reply, Scope, Send, respond
 
@@ -120,3 +121,32 @@ async def test_a_connection_that_sends_no_headers_is_closed(sent: bytes) -> None
 )
 def test_connections_fit_the_limit_of_open_files(soft: int, hard: int, expected: tuple[int, int]) -> None:
     assert files_for(8_192, soft, hard) == expected
+
+
+async def test_a_stop_refuses_what_it_cannot_await(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that takes too long is answered; one whose client does not read is left, and is no error either."""
+    monkeypatch.setattr(http, "STOP_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(http, "REFUSE_TIMEOUT_S", 0.3)
+    all_begun = asyncio.Barrier(3)
+
+    async def answer_late(scope: Scope, receive: Receive, send: Send) -> None:
+        await all_begun.wait()
+        if scope["path"] == "/large":
+            await respond(send, Reply(200, bytes(64 * 1024 * 1024)))
+        await asyncio.Event().wait()
+
+    server = HttpServer(answer_late, bind("127.0.0.1", 0))
+    await server.start()
+    reader, waiting = await asyncio.open_connection(*server.address)
+    waiting.write(ASK + b"\r\n")
+    _, deaf = await asyncio.open_connection(*server.address)
+    deaf.transport.pause_reading()  # type: ignore[attr-defined]  # its type is of the half that writes
+    deaf.write(ASK.replace(b"/", b"/large", 1) + b"\r\n")
+    async with asyncio.timeout(WITHIN_S):
+        await all_begun.wait()
+        await server.stop()
+        head = await reader.readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 503 ")
+    assert b"\r\nretry-after: 3\r\n" in head
+    waiting.close()
+    deaf.close()
