@@ -36,7 +36,7 @@ from services.gateway.public.appeals import PATH as APPEALS
 from services.gateway.public.appeals import AppealsEndpoint
 from services.gateway.public.decision_log import PREFIX as DECISION_LOG
 from services.gateway.public.decision_log import DecisionLogEndpoint
-from services.gateway.public.described import describe_public
+from services.gateway.public.described import describe_public, refuse
 from services.gateway.public.graphql.http import PATH as GRAPHQL
 from services.gateway.public.graphql.http import GraphQLEndpoint
 from services.gateway.public.lookups import PREFIX as LOOKUPS
@@ -51,6 +51,10 @@ from services.gateway.rpc import PREFIX, Rpc
 
 HEALTH_TTL_S: Final = 1.0
 """How long a result of the health checks is reused."""
+_REFUSALS: Final = {
+    "404": "There is no finished investigation with this id",
+    "503": "Something behind this service does not answer; try again",
+}
 _PUBLIC: Final = TypeAdapter(PublicResult)
 _ASYNCAPI: Final = files("contracts") / "asyncapi.json"
 
@@ -165,13 +169,18 @@ def shell(
         headers = {"cache-control": "public, max-age=3600"}
         return Response(_ASYNCAPI.read_bytes(), media_type="application/json", headers=headers)
 
-    @app.get("/investigations/{investigation_id}.json", tags=["public"], response_model=PublicResult)
+    @app.get(
+        "/investigations/{investigation_id}.json",
+        tags=["public"],
+        response_model=PublicResult,
+        responses={int(status): described for status, described in refuse(_REFUSALS).items()},
+    )
     async def investigation(investigation_id: Annotated[str, Path(max_length=64)]) -> Response:
         """One finished investigation: post, findings with their sources, and what they rest on."""
         parsed_id = parse_id(investigation_id)
         result = None if parsed_id is None else await documents.document(parsed_id)
         if result is None:
-            return JSONResponse({"message": "There is no finished investigation with this id."}, 404)
+            return JSONResponse({"message": f"{_REFUSALS['404']}."}, 404)
         body = _PUBLIC.dump_json(result, by_alias=True)
         return Response(body, media_type="application/json", headers={"cache-control": "public, max-age=60"})
 

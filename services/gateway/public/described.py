@@ -81,7 +81,7 @@ def _appeals() -> Schema:
         "is by the post's author, or by a contributor where there are many; they prove it by publishing the `token` "
         "of the answer where only they can, and naming that page.",
         "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=AppealRequest.__name__)})},
-        "responses": {"201": {"description": "It is stored", "content": _json(_APPEAL)}, **_refuse(refusals)},
+        "responses": {"201": {"description": "It is stored", "content": _json(_APPEAL)}, **refuse(refusals)},
     }
 
 
@@ -104,7 +104,7 @@ def _proofs() -> Schema:
             {"name": "appeal_id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
         ],
         "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=ProofRequest.__name__)})},
-        "responses": {"202": {"description": "It will be looked at", "content": _json(_OFFERED)}, **_refuse(refusals)},
+        "responses": {"202": {"description": "It will be looked at", "content": _json(_OFFERED)}, **refuse(refusals)},
     }
 
 
@@ -121,12 +121,13 @@ def _publisher() -> Schema:
                 "description": "The source",
                 "content": _json({"type": "object", "required": list(_FIELDS), "properties": _FIELDS}),
             },
-            **_refuse({"404": "No such source is known"}),
+            **refuse({"404": "No such source is known"}),
         },
     }
 
 
-def _refuse(refusals: dict[str, str]) -> Schema:
+def refuse(refusals: dict[str, str]) -> Schema:
+    """Responses with a message, by status, from what each means."""
     message = _json({"type": "object", "required": ["message"], "properties": {"message": _TEXT}})
     return {status: {"description": words, "content": message} for status, words in refusals.items()}
 

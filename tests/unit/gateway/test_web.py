@@ -144,6 +144,18 @@ async def test_every_procedure_is_documented() -> None:
     assert shape["additionalProperties"] is False
 
 
+async def test_the_refusals_of_a_document_are_documented() -> None:
+    bench = Bench()
+    path = "/investigations/{investigation_id}.json"
+    described = (await bench.http.get("/openapi.json")).json()["paths"][path]["get"]["responses"]
+    missing = await bench.http.get(path.format(investigation_id=INVESTIGATION))
+    bench.reads.error = Unavailable("the database")
+    unavailable = await bench.http.get(path.format(investigation_id=INVESTIGATION))
+    for answer, status in ((missing, "404"), (unavailable, "503")):
+        assert str(answer.status_code) == status
+        assert answer.json().keys() == set(described[status]["content"]["application/json"]["schema"]["required"])
+
+
 async def test_the_asyncapi_document_is_served() -> None:
     response = await Bench().http.get("/asyncapi.json")
     assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
