@@ -250,10 +250,10 @@ class Platform(ABC):
         return checked.model_dump(mode="json", exclude_none=True)
 
 
-def metadata_text(metadata: Metadata, name: str) -> str | None:
-    """Read a metadata field that is a non-empty string."""
+def metadata_text(metadata: Metadata, name: str, most: int | None = None) -> str | None:
+    """Read a metadata field that is a non-empty string; units: its first `most` characters, else all."""
     value = metadata.get(name)
-    return value if isinstance(value, str) and value else None
+    return value[:most] if isinstance(value, str) and value else None
 
 
 def require_equal(what: str, stated: str | None, expected: str | None) -> None:

@@ -13,7 +13,7 @@ import orjson
 from pydantic import JsonValue
 
 from contracts.rpc.observation import MetadataWithHtml, ObservedWithId
-from contracts.rpc.values import Identifier, InstantText, NonEmpty, Optional, PersonName, Title
+from contracts.rpc.values import NAME_CHARACTERS, Identifier, InstantText, NonEmpty, Optional, PersonName, Title
 from contracts.v1.pages import Observation
 from contracts.v1.parts import Author, PostRef
 from platforms import stored
@@ -170,7 +170,7 @@ class LessWrong(Platform):
     def author(self, metadata: Metadata) -> Author | None:
         """The user's slug, else the lower-cased name. Source: docs/protocol.md 2.1."""
         slug = metadata_text(metadata, "author_slug")
-        name = metadata_text(metadata, "author_name")
+        name = metadata_text(metadata, "author_name", NAME_CHARACTERS)  # as a reader's is cut
         if slug is not None:
             return Author(platform_user_id=slug, display_name=name or slug)
         return None if name is None else Author(platform_user_id=f"{_NAMED}{name.lower()}", display_name=name)

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 import platforms
 from contracts.rpc.observation import MetadataWithHtml, ObservedWithId, ObservedWithText
-from contracts.rpc.values import Count, Digits, Identifier, InstantText, Optional, PersonName, Title
+from contracts.rpc.values import NAME_CHARACTERS, Count, Digits, Identifier, InstantText, Optional, PersonName, Title
 from contracts.v1.pages import Observation
 from contracts.v1.parts import Author, PostRef
 from platforms import stored
@@ -173,7 +173,7 @@ class Substack(Platform):
 
     def author(self, metadata: Metadata) -> Author | None:
         """The author's handle, else the publication with the lower-cased name. Source: docs/protocol.md 2.1."""
-        name = metadata_text(metadata, "author_name")
+        name = metadata_text(metadata, "author_name", NAME_CHARACTERS)  # as a reader's is cut
         handle = metadata_text(metadata, "author_substack_handle")
         if handle is not None:
             return Author(platform_user_id=handle, display_name=name or handle)

@@ -7,6 +7,8 @@ from pydantic import JsonValue
 
 from platforms import get_platform
 
+LONG = "Ann Lee " * 40
+"""A name of the site's; the gateway cuts the reader's."""
 AUTHORS: list[tuple[str, dict[str, JsonValue], tuple[str, str] | None]] = [
     ("LESSWRONG", {"author_slug": "ann-lee", "author_name": "Ann Lee"}, ("ann-lee", "Ann Lee")),
     ("LESSWRONG", {"author_slug": "ann-lee"}, ("ann-lee", "ann-lee")),
@@ -18,6 +20,12 @@ AUTHORS: list[tuple[str, dict[str, JsonValue], tuple[str, str] | None]] = [
     ("SUBSTACK", {"author_substack_handle": "ann", "author_name": "Ann"}, ("ann", "Ann")),
     ("SUBSTACK", {"author_name": "Ann", "publication_subdomain": "leaves"}, ("publication:leaves:name:ann", "Ann")),
     ("SUBSTACK", {"author_name": "Ann"}, None),
+    ("LESSWRONG", {"author_name": LONG}, (f"name:{LONG[:300].lower()}", LONG[:300])),
+    (
+        "SUBSTACK",
+        {"author_name": LONG, "publication_subdomain": "leaves"},
+        (f"publication:leaves:name:{LONG[:300].lower()}", LONG[:300]),
+    ),
     ("WIKIPEDIA", {"title": "Green tea"}, None),
 ]
 
