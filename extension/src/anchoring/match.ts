@@ -5,7 +5,7 @@
  */
 import { foldString, type Folded } from './fold';
 import { type Edge, classifyEdge, hasSameGaps, hasSameWords } from './fits';
-import { findSentence } from './sentence';
+import { findSentence, isSentenceEdge } from './sentence';
 import type { Quote } from './text';
 
 /**
@@ -60,8 +60,12 @@ function findOccurrences(page: Folded, needle: Folded): number[] | null {
 function compareSentence(page: Folded, at: number, context: Folded, from: number, length: number): Edge {
   const [first, last] = findSentence(context, from, from + length);
   const start = at - (from - first);
+  const end = at + (last - from);
   if (!hasSameWords(page, start, context, first, last)) return 'cut';
-  return worstEdge(classifyEdge(page, start, 'start'), classifyEdge(page, at + (last - from), 'end'));
+  // What is put before a whole sentence, or behind it, makes another of it.
+  if (first > 0 && !isSentenceEdge(page, start)) return 'cut';
+  if (last < context.glyphs.length && !isSentenceEdge(page, end)) return 'cut';
+  return worstEdge(classifyEdge(page, start, 'start'), classifyEdge(page, end, 'end'));
 }
 
 function worstEdge(one: Edge, other: Edge): Edge {

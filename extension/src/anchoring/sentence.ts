@@ -26,6 +26,11 @@ export function findSentence(context: Folded, start: number, end: number): reado
   return [first, last];
 }
 
+/** Whether no sentence of the page surely or possibly goes on across the beginning of unit `at`. */
+export function isSentenceEdge(page: Folded, at: number): boolean {
+  return at === 0 || at === page.glyphs.length || sentenceEndsAt(page, at);
+}
+
 /** Whether a sentence surely ends right before unit `at`. */
 function sentenceEndsAt(context: Folded, at: number): boolean {
   let i = at - 1;

@@ -119,5 +119,13 @@ export const CORRECTIONS_BESIDE_THE_QUOTE: readonly (readonly [string, string, s
     '“The harbour?” he asked, and said: Sydney is it.',
   ],
   ['He was acquitted', 'He was acquitted in May.', 'He was acquitted in none of the cases.'],
+  [
+    'Sydney is the capital of Australia.',
+    'Sydney is the capital of Australia.',
+    'It is a myth that Sydney is the capital of Australia.',
+  ],
+  ['Sydney is the capital', 'Sydney is the capital of Australia.', 'Once said: “Sydney is the capital of Australia.”'],
+  ['Bats are blind.', 'Bats are blind.', 'Bats are blind... or so it was thought.'],
+  ['Bats are blind', 'Bats are blind.', 'Bats are blind.” is what many believe.'],
   ['是可以安全食用的', '这种鱼是可以安全食用的。', '这种鱼不是可以安全食用的。'],
 ];
