@@ -62,15 +62,20 @@ async def test_commands_lead_from_finding_to_finding(chromium: Reader, world: Wo
     await chromium.underlines(page, [BRAIN, WALL])
 
 
-async def test_a_command_opens_what_hides_a_finding(chromium: Reader, world: World) -> None:
+@pytest.mark.parametrize("attributes", ["details", 'section hidden="until-found"'])
+async def test_a_command_opens_what_hides_a_finding(attributes: str, chromium: Reader, world: World) -> None:
+    """A section of Wikipedia for phones is hidden until it is found, and its heading says so until it hears of that."""
     far = '<div style="height:1900px"></div>'
-    closed = f"<details><summary>More</summary>{posts.prose(BRAIN)}</details>"
-    page = await chromium.open(await investigated(world, BRAIN, body=f"{far}<details>{closed}</details>{far}"))
+    name, closed = attributes.split(" ")[0], f"<details><summary>More</summary>{posts.prose(BRAIN)}</details>"
+    page = await chromium.open(await investigated(world, BRAIN, body=f"{far}<{attributes}>{closed}</{name}>{far}"))
+    await page.evaluate("document.addEventListener('beforematch', () => { globalThis.found = true; })")
     await chromium.underlines(page, [BRAIN])
     await chromium.command(page, "next-finding")
     where = "() => { const words = document.querySelector('details em');"
-    where += " return words.checkVisibility() ? words.getBoundingClientRect().top : -1; }"
+    visible = "words.checkVisibility({ contentVisibilityAuto: true })"
+    where += f" return {visible} ? words.getBoundingClientRect().top : -1; }}"
     await chromium.until(lambda: page.evaluate(where), "the finding is in sight", lambda top: 0 < top < VIEW["height"])
+    assert await page.evaluate("globalThis.found === true") is (name == "section")
 
 
 @pytest.mark.requirement("2.5-08")

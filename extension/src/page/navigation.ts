@@ -40,8 +40,15 @@ export class FindingNavigation {
 
   #show(words: Range, element: Element): void {
     // What is closed is not scrolled to.
-    let closed: HTMLDetailsElement | null;
-    while ((closed = element.closest<HTMLDetailsElement>('details:not([open])')) !== null) closed.open = true;
+    let closed: HTMLElement | null;
+    while ((closed = element.closest<HTMLElement>('details:not([open]), [hidden="until-found" i]')) !== null) {
+      if (closed instanceof HTMLDetailsElement) closed.open = true;
+      else {
+        // As after the browser's own search, so that the page's button says that it is open.
+        closed.dispatchEvent(new Event('beforematch', { bubbles: true }));
+        closed.hidden = false;
+      }
+    }
     const view = this.#doc.defaultView!;
     const room = view.innerHeight || this.#doc.documentElement.clientHeight;
     const { top, bottom } = words.getBoundingClientRect();
