@@ -35,7 +35,11 @@ export function connectBackground(yielder: Yielder): Background {
       );
     },
     async resetSession(tabSessionId) {
-      await browser.runtime.sendMessage(write('PAGE_RESET', { tabSessionId })).catch(() => undefined);
+      try {
+        await browser.runtime.sendMessage(write('PAGE_RESET', { tabSessionId }));
+      } catch {
+        // Of an extension that was updated the call throws at once. Nothing is kept of the session then.
+      }
     },
     async anchor(text, quotes) {
       const port = browser.runtime.connect({ name: ANCHOR_PORT });

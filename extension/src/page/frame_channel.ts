@@ -70,8 +70,13 @@ export class FrameChannel {
   }
 
   send(message: ToFrame): void {
-    if (this.#port !== null && this.#ready) this.#port.postMessage(message);
-    else this.#queue = [...this.#queue.filter(({ kind }) => kind !== message.kind), message];
+    if (this.#port !== null && this.#ready) {
+      try {
+        this.#port.postMessage(message);
+      } catch {
+        // The extension was updated; `controller.ts` leaves the page within a second.
+      }
+    } else this.#queue = [...this.#queue.filter(({ kind }) => kind !== message.kind), message];
   }
 
   place(spot: Placement | null, anchor: Anchor = 'window'): void {

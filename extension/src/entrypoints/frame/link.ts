@@ -23,7 +23,15 @@ export async function connect(receive: (message: ToFrame) => void, isShown: () =
   const tabs = browser.tabs as Tabs | undefined;
   const port = tabs === undefined ? connectByWorker(name, isShown) : await connectDirectly(tabs, name);
   port.onMessage.addListener((message: unknown) => receive(message as ToFrame));
-  return { send: (message) => port.postMessage(message) };
+  return {
+    send(message) {
+      try {
+        port.postMessage(message);
+      } catch {
+        // The extension was updated; the page takes this frame away within a second.
+      }
+    },
+  };
 }
 
 /** Straight to the page where the browser lets a frame inside a page do so. */
