@@ -450,7 +450,7 @@ describe(requirement('TR-34', 'Who saw a finding that is taken back gets one not
     environment.now += DAY_MS;
     environment.takesBack('2026-11-26', {});
     await worker.refresh();
-    expect(environment.area.items.get('seen')).toMatchObject({ claims: {} });
+    expect(environment.area.items.get('seen')).toEqual({ claims: {}, compared: environment.now });
     expect(environment.asked()).toEqual(expect.arrayContaining(['2026-11-25', '2026-11-26']));
   });
 
