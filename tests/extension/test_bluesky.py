@@ -33,7 +33,7 @@ async def test_a_signed_post_is_underlined_once_the_reader_switches_the_site_on(
     site = options.get_by_role("listitem").filter(has_text=words("optionsSiteNotYet", "Bluesky"))
     await site.get_by_role("button").click()
     await expect(options.get_by_text(words("optionsSiteAdded", HOST))).to_be_visible()
-    assert await chromium.chrome(SCRIPTS) == [[PATTERN]]
+    await chromium.until(lambda: chromium.chrome(SCRIPTS), "a script is there", lambda scripts: scripts == [[PATTERN]])
     popup = await chromium.popup(page)
     await popup.get_by_role("button", name=words("popupInvestigateNow")).click()
     await chromium.underlines(page, [BRAIN])
