@@ -180,7 +180,7 @@ async def test_a_broker_that_refuses_a_password_for_a_while_is_used_again(bus: B
             with pytest.raises(BusError):
                 await bus.publish(observed(), correlation=uuid4())
         await until(lambda: publishes(bus), RECOVERED_S)
-        await until(lambda: len(calls.made) == 2 and len(read) == 4, RECOVERED_S)
+        await until(lambda: len(calls.made) >= 2 and len(read) >= 4, RECOVERED_S)
     assert {entry["error"] for entry in logged if entry["event"] == "the broker does not answer"} == {
         "nats: 'Authorization Violation'"
     }
