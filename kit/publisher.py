@@ -194,7 +194,7 @@ class Publisher:
         return receipt
 
     async def _find_own(self, outgoing: Outgoing, place: dict[str, str | int]) -> Receipt | None:
-        """Where this very fact is stored, if it is at this place; its salt tells it from those of other writers.
+        """Where this very fact is stored, if it is at this place; its salt sets it apart from those of other writers.
 
         Raises: BusError: the stream does not answer.
         """
