@@ -30,11 +30,13 @@ up: $(VENV)/run.stamp ## Run all services here (ARGS="--port N" …)
 
 test: $(VENV)/dev.stamp ## Run everything but benchmarks (ARGS="-k word" …)
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target programs helm packages
-	@# Alone, since tests of the extension have time limits; what the checks print is last, if they fail.
-	@echo "checking style, types, import rules and the extension"
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint checks >$(VENV)/checks.txt 2>&1; checks=$$?; \
+	@# The checks run alone, since tests of the extension have time limits; what they print is of interest if they fail.
+	@trap 'exit 130' INT TERM; \
 	sh tests/support/without_network.sh $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS); tests=$$?; \
-	[ $$checks = 0 ] || { cat $(VENV)/checks.txt; echo "error: the checks of the source failed, see above" >&2; exit 1; }; \
+	echo "checking style, types, import rules and the extension"; \
+	$(MAKE) --no-print-directory -j 2 --output-sync=target lint checks >$(VENV)/checks.txt 2>&1 || { \
+	    cat $(VENV)/checks.txt; echo "error: the checks of the source failed, see above" >&2; exit 1; \
+	}; \
 	exit $$tests
 
 quick: $(VENV)/dev.stamp ## Run the tests that need no server, in seconds
