@@ -9,6 +9,7 @@ from typing import Final
 
 from analyses.gates.case import PASS, Case, Ruling
 from analyses.gates.lists import CUES
+from analyses.language_groups import is_in_any
 
 _BEFORE: Final = 120
 _BEHIND: Final = 200
@@ -25,7 +26,9 @@ _CLOSES: Final = re.compile(r"(?<=[\w.,!?\"])'(?![\w'])")
 """Single marks of a quotation, and no apostrophe inside a word. That of a plural (`the kings' men`) closes, too."""
 _INCHES: Final = re.compile(r'(?<=\d)"')
 _SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’)\]]*\s")
-_DENIES_A_CLAUSE: Final = re.compile(r"(?:it|es|il|het|é|è)\b[^.!?]*?\b(?:that|dass|que|che|dat)\b", re.IGNORECASE)
+_DENIES_A_CLAUSE: Final = re.compile(
+    r"(?:(?:no|non|não) )?(?:it|es|il|het|é|è)\b[^.!?]*?\b(?:that|dass|que|che|dat)\b", re.IGNORECASE
+)
 """It is not true that …: it denies what follows."""
 _STRUCK: Final = re.compile(r"~~[^~]*$")
 
@@ -36,6 +39,8 @@ def check_assertion(case: Case) -> Ruling:
     at = max(0, text.find(case.claim.context)) + max(0, case.claim.context.find(sentence))
     before, behind = text[max(0, at - _BEFORE) : at], text[at + len(sentence) : at + len(sentence) + _BEHIND]
     lead = before[_last_end(before) :]
+    if not is_in_any(f"{before}{sentence}{behind}"):
+        return Ruling("LANGUAGE_NOT_KNOWN")
     if sentence.rstrip("\"'”’)] ").endswith("?"):
         return Ruling("IS_A_QUESTION")
     if _is_quoted(text[max(0, at - _QUOTATION) : at]) or _is_in_single_marks(before, f"{sentence}{behind}"):

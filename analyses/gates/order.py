@@ -29,11 +29,11 @@ GATES: Final[Mapping[GateName, Gate]] = MappingProxyType(
 )
 """In the order in which they judge."""
 
-RULES: Final = "gates-3"
+RULES: Final = "gates-4"
 """A version's decisions never change. The second version adds the second opinion, which is asked after these; what the
 first one recorded has none, so its replay asks for none. In the third, a number of another kind than any that the
 sentence has does not show what is right, more spellings of numbers are known, quotations may have single marks, and
-"last year" is a year."""
+"last year" is a year. The fourth refuses posts in languages whose cues are not known, and knows more of five others."""
 
 
 def judge(case: Case) -> Judgement:

@@ -29,6 +29,8 @@ REASONS: Final[Mapping[str | None, str]] = MappingProxyType(
         "SATIRICAL_PUBLICATION": "The post is on a site, or by an author, known for satire.",
         "SAYS_IT_IS_SATIRE": "The post says of itself that it is satire or a parody.",
         "SOURCE_IS_SATIRE": "No page that it cites is meant in earnest.",
+        "LANGUAGE_NOT_KNOWN": "The post is in none of the languages whose words for quoting, supposing, joking and "
+        "refuting are known here.",
         "IS_A_QUESTION": "The sentence asks and asserts nothing.",
         "IS_A_QUOTATION": "The post quotes the sentence; it may be somebody else's.",
         "IS_STRUCK_OUT": "The post has struck the sentence out.",

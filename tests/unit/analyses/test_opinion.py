@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.gates import MEANINGS, REASONS
-from analyses.language_groups import OTHER, find_group
+from analyses.language_groups import OTHER
 from analyses.opinion import GATE, PROMPT, STEP, Weighed, judge_opinion, read, weigh, write_parts
 from contracts.v1.gates import OpinionPolicy, Threshold
 
@@ -82,18 +82,3 @@ def test_below_its_threshold_or_without_one_the_gate_abstains(
     assert (found.gate, found.outcome, found.code) == (GATE, "PASS" if code is None else "ABSTAIN", code)
     assert code is None or code in REASONS
     assert GATE in MEANINGS
-
-
-@pytest.mark.parametrize(
-    ("text", "group"),
-    [
-        ("The tower is as tall as it was when the city had it built, and that is not in doubt.", "en"),
-        ("Der Turm ist so hoch wie an dem Tag, an dem die Stadt ihn bauen ließ, und das ist nicht strittig.", "de"),
-        ("La tour est dans une ville qui n'est pas sur la mer, et les gens sont au courant.", "fr"),
-        ("La torre está en una ciudad que los viajeros no conocen, y por eso se visita con calma.", "es"),
-        ("Башня стоит на берегу реки уже сто лет.", OTHER),
-        ("Eiffel 1889.", OTHER),
-    ],
-)
-def test_a_text_is_in_the_group_of_its_language_or_in_none(text: str, group: str) -> None:
-    assert find_group(text) == group

@@ -60,6 +60,18 @@ PAIRS = [
         case(pages=[page(0, is_satire=True), page(1, SECOND, url="https://babylonbee.com/x")]),
         case(pages=[page(0), page(1, SECOND), page(2, url="https://babylonbee.com/x")]),
     ),
+    Pair(
+        "assertion",
+        "LANGUAGE_NOT_KNOWN",
+        case("Эйфелева башня имеет высоту 200 метров.", before="Мы были там весной. ", behind=" Было людно."),
+        case("La tour Eiffel mesure 200 mètres.", before="Nous y étions au printemps. ", behind=" Elle est belle."),
+    ),
+    Pair(
+        "assertion",
+        "LANGUAGE_NOT_KNOWN",
+        case("Eiffeltårnet er 200 meter højt.", before="Vi tog til Paris for at se det. ", behind=" Der var fyldt."),
+        case("De Eiffeltoren is 200 meter hoog.", before="We waren in Parijs. ", behind=" Er was veel volk."),
+    ),
     Pair("assertion", "IS_A_QUESTION", case("Is the Eiffel Tower 200 metres tall?"), case()),
     Pair(
         "assertion",
@@ -107,6 +119,12 @@ PAIRS = [
         case("As the Eiffel Tower is 200 metres tall, we can climb it."),
     ),
     Pair("assertion", "IS_A_SUPPOSITION", case("Imagine the Eiffel Tower were 200 metres tall."), case()),
+    Pair(
+        "assertion",
+        "IS_REFUTED_THERE",
+        case("De Eiffeltoren is 200 meter hoog.", before="Dat is een mythe: "),
+        case("De Eiffeltoren is 200 meter hoog.", before="Dat is een feit: "),
+    ),
     Pair("assertion", "IS_A_JEST", case(behind=" Just kidding."), case(behind=" So it is.")),
     Pair(
         "assertion",
@@ -372,9 +390,8 @@ def test_what_the_gates_decide_never_changes_under_a_version() -> None:
         f"Something is decided otherwise than under {RULES}: give the gates a new version and add it to "
         "released_gates.json, or a replay of what was recorded will say DIFFERENT and nobody will know why."
     )
-    assert released["gates-1"] == released["gates-2"] != released["gates-3"], (
-        "the second version adds an opinion, and code decides as before"
-    )
+    assert released["gates-1"] == released["gates-2"], "the second version adds an opinion, and code decides as before"
+    assert len(set(released.values())) == len(released) - 1
 
 
 def test_the_case_is_what_it_seems() -> None:
