@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from kit.documents.decoding import one_line
 from kit.documents.readable import linked_data, visible_text
@@ -36,6 +36,8 @@ _CONSENT_PATH: Final = re.compile(
     r"/(cookie-?wall|privacy-?(gate|wall)|consent(-?(wall|gate|management))?|collectconsent|zustimmung)(\.\w+)?(?=/|$)",
     re.IGNORECASE,
 )
+_FRONT_PATH: Final = re.compile(r"/?((index|default|home)(\.\w+)?|[a-z]{2}([_-][a-z]{2})?)?/?", re.IGNORECASE)
+"""Where sites send those who ask for an article that is gone: to their front page, or to that of a language."""
 _HOSTS: Final[dict[str, Wall]] = {
     **dict.fromkeys(("account", "accounts", "auth", "id", "idp", "login", "secure", "signin", "sso"), "login"),
     **dict.fromkeys(("cmp", "consent", "guce", "myprivacy", "privacy", "privacy-mgmt", "zustimmung"), "consent"),
@@ -51,8 +53,13 @@ def count_letters(text: str) -> int:
 
 
 def find_redirect(asked: str, answered: str) -> Wall | None:
-    """What an address asks for instead of showing an article, if it is another one than was asked for."""
+    """What an address asks for instead of showing an article, if it is another one than was asked for.
+
+    A front page stands for an article that is gone only if the same site has sent there: short links lead to any page.
+    """
     before, after = urlsplit(asked), urlsplit(answered)
+    if _is_front(after) and not _is_front(before) and _site(before) == _site(after):
+        return "missing"
     if _LOGIN_PATH.search(after.path):
         return "login"
     if (before.hostname, before.path) == (after.hostname, after.path):
@@ -60,6 +67,14 @@ def find_redirect(asked: str, answered: str) -> Wall | None:
     if _CONSENT_PATH.search(after.path):
         return "consent"
     return None if before.hostname == after.hostname else _HOSTS.get((after.hostname or "").partition(".")[0])
+
+
+def _is_front(address: SplitResult) -> bool:
+    return not address.query and _FRONT_PATH.fullmatch(address.path) is not None
+
+
+def _site(address: SplitResult) -> str:
+    return (address.hostname or "").removeprefix("www.")
 
 
 def find_wall(parser: LexborHTMLParser, article: str) -> Wall | None:

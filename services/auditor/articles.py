@@ -35,10 +35,8 @@ async def fetch_article(pages: Pages, address: str, accepted_at: datetime) -> Ar
             raise Retry(AGAIN_S, "the reading of the article was ended from outside")
         raise NoArticle(explain(page.reason))
     found = page.text
-    if found.wall == "missing":
-        raise NoArticle("FETCH_FAILED")
-    if found.wall or find_redirect(address, page.final_url):
-        raise NoArticle("NOT_PUBLIC")
+    if wall := found.wall or find_redirect(address, page.final_url):
+        raise NoArticle("FETCH_FAILED" if wall == "missing" else "NOT_PUBLIC")
     if count_letters(found.text) < MIN_LETTERS:
         raise NoArticle("UNSUPPORTED_CONTENT")
     published = parse_day(found.published, accepted_at)

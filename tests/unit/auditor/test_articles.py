@@ -87,6 +87,7 @@ async def test_a_page_with_hardly_a_letter_is_no_article(letters: int) -> None:
         (PageUnavailable("unreadable"), ADDRESS, "UNSUPPORTED_CONTENT"),
         (PageUnavailable("too_large"), ADDRESS, "UNSUPPORTED_CONTENT"),
         (PAGE, "https://news.example/login?next=/bats", "NOT_PUBLIC"),
+        (PAGE, "https://news.example/", "FETCH_FAILED"),
         *((replace(PAGE, wall=wall), ADDRESS, "NOT_PUBLIC") for wall in get_args(Wall) if wall != "missing"),
         (replace(PAGE, wall="missing"), ADDRESS, "FETCH_FAILED"),
         (ReadArticle(""), ADDRESS, "UNSUPPORTED_CONTENT"),

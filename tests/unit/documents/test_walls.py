@@ -160,12 +160,22 @@ def test_a_title_says_that_a_short_page_is_no_article(title: str, found: Wall | 
         ("https://news.example/2026/login-trouble-at-banks", None),
         ("https://news.example/2026/consent-of-the-governed", None),
         ("https://identity.news.example/2026/bridge", None),
+        ("https://news.example/", "missing"),
+        ("https://www.news.example", "missing"),
+        ("https://news.example/de/", "missing"),
+        ("https://news.example/en-gb", "missing"),
+        ("https://news.example/index.html", "missing"),
+        ("https://news.example/?p=1234", None),
+        ("https://news.example/bridge", None),
+        ("https://elsewhere.example/", None),
     ],
 )
 def test_a_redirect_to_a_gate(answered: str, found: Wall | None) -> None:
     assert find_redirect(ASKED, answered) == found
 
 
-@pytest.mark.parametrize("asked", ["https://privacy.example/essay", "https://consent.example/consent"])
+@pytest.mark.parametrize(
+    "asked", ["https://privacy.example/essay", "https://consent.example/consent", "https://a.example/"]
+)
 def test_an_article_that_was_asked_for_lies_where_it_lies(asked: str) -> None:
     assert find_redirect(asked, asked) is None
