@@ -21,19 +21,15 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The current time in UTC. It may jump either way; durations are measured by `monotonic`."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds since an arbitrary moment, which only grow."""
-        ...
 
     def new_id(self) -> UUID:
         """A new id, ordered by time; only where no id can be derived."""
-        ...
 
     def new_salt(self) -> str:
         """32 unpredictable bytes in base64url."""
-        ...
 
 
 class SystemClock:

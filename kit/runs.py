@@ -40,15 +40,12 @@ class TextStore(Protocol[RefT]):
 
     async def get_text(self, ref: RefT) -> str:
         """The text. Raises: LookupError: it no longer exists."""
-        ...
 
     async def put_text(self, text: str, answers: str | None = None) -> RefT:
         """Store a text; `answers` is the step it is the answer to."""
-        ...
 
     async def answers(self, step: str) -> Sequence[RefT]:
         """What was stored as an answer to a step, published or not."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +156,6 @@ class KeyStore(Protocol):
 
     async def open(self, investigation: UUID, attachment: UUID | None) -> str:
         """The key that the run's request names. Raises: LookupError: it expired or cannot be opened."""
-        ...
 
 
 async def open_key(keys: KeyStore, source: KeySource, run: UUID, attachment: UUID | None) -> SecretStr | None:

@@ -90,7 +90,6 @@ class Conversation(Protocol):
         adds the closing words, offers no tools and asks for the schema. Raises: ModelError, and whatever the client
         library raises.
         """
-        ...
 
 
 class _Decisions(Generic[DecisionT]):

@@ -80,11 +80,9 @@ class Stages(Protocol):
 
     def resolve(self, stage: Stage, stored: StoredStage | None) -> StageModel:
         """What a stage asks now."""
-        ...
 
     def open(self, chosen: StageModel) -> Model:
         """The model of a stage. Raises: SettingsError."""
-        ...
 
 
 class StageModels:

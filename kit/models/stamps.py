@@ -17,7 +17,6 @@ class Stamps(Protocol):
 
     def time_of(self, moment: str) -> datetime:
         """The time of a named moment; called once for each."""
-        ...
 
 
 class LiveStamps:

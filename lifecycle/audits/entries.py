@@ -42,7 +42,6 @@ class StaleEntry(Protocol):
     @property
     def stale(self) -> Collection[str]:
         """The parts that are stale."""
-        ...
 
 
 S = TypeVar("S", bound=StaleEntry)

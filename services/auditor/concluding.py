@@ -39,7 +39,6 @@ class Log(settlement.Log, Protocol):
 
     async def history(self, key: str) -> list[StoredFact]:
         """All facts of one aggregate."""
-        ...
 
 
 class Texts(Protocol):

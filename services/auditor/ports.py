@@ -38,21 +38,17 @@ class Log(Protocol):
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
         """The job without its runs, which do not change what it costs; None: the log does not show its request yet."""
-        ...
 
     async def is_over(self, job_id: UUID) -> bool:
         """Whether the job has ended."""
-        ...
 
     async def run(self, run_id: UUID) -> Run: ...
 
     async def cached(self, assertion_id: UUID) -> Cached:
         """The newest facts about an assertion."""
-        ...
 
     async def request_analysis(self, event: AssertionAnalysisRequested, correlation: UUID) -> bool:
         """Whether the request was stored; False: another one came first."""
-        ...
 
 
 class Memos(Protocol):
@@ -60,11 +56,9 @@ class Memos(Protocol):
 
     async def find(self, memo_id: UUID) -> JobExtracted | None:
         """The extraction of an earlier job."""
-        ...
 
     async def keep(self, memo_id: UUID, job_id: UUID) -> None:
         """Let a job's extraction serve others."""
-        ...
 
 
 class Keys(Protocol):
@@ -72,7 +66,6 @@ class Keys(Protocol):
 
     async def is_shared(self, event: AssertionAnalysisRequested) -> bool:
         """Whether another assertion has the key of a new one."""
-        ...
 
 
 class LookMetrics(Protocol):
@@ -98,11 +91,9 @@ class EndingLog(Protocol):
 
     async def analysis(self, assertion_id: UUID, analysis_id: UUID) -> Analysed | None:
         """An analysis; None: it was withdrawn."""
-        ...
 
     async def starts(self, runs: Sequence[UUID]) -> Mapping[UUID, datetime]:
         """When the newest attempt of each run began."""
-        ...
 
 
 class Signer(Protocol):
@@ -116,7 +107,6 @@ class AnalysisLog(Protocol):
 
     async def turn(self, event: AssertionAnalysisRequested) -> AnalysisTurn:
         """The requested analysis among the others of its assertion."""
-        ...
 
     async def run(self, run_id: UUID) -> Run: ...
 
@@ -126,11 +116,9 @@ class Texts(Protocol):
 
     async def put(self, text: str, until: datetime, answers: str | None = None) -> EphemeralRef:
         """Store a text until an hour; `answers` is the folder it lies in, apart from the same text elsewhere."""
-        ...
 
     async def get(self, ref: EphemeralRef) -> str:
         """Raises: LookupError: it has expired or was removed."""
-        ...
 
 
 class Articles(Protocol):
@@ -138,7 +126,6 @@ class Articles(Protocol):
 
     async def fetch(self, address: str, accepted_at: datetime) -> Article:
         """Raises: NoArticle."""
-        ...
 
 
 class Evidence(Protocol):
@@ -149,7 +136,6 @@ class Evidence(Protocol):
 
     async def read(self, cited: Collection[str], looked_up: Collection[str]) -> Mapping[str, QuotedPage | None]:
         """The cited pages that were looked up, by address as cited; None where there is no page that can be named."""
-        ...
 
 
 class Stages(Protocol):
@@ -157,7 +143,6 @@ class Stages(Protocol):
 
     async def models(self) -> Mapping[str, StageModel]:
         """By step."""
-        ...
 
 
 class Scores(Protocol):
@@ -165,11 +150,9 @@ class Scores(Protocol):
 
     async def closed_epoch(self) -> int:
         """The newest one; 0: there is none."""
-        ...
 
     async def read(self, publishers: Collection[UUID], epoch: int) -> Mapping[UUID, float]:
         """The scores, from 0 to 100, that count in an epoch, of those publishers that have one."""
-        ...
 
 
 class RunsPort(Protocol):

@@ -17,11 +17,9 @@ class Log(Protocol):
 
     async def newest(self, *subjects: str) -> list[StoredFact]:
         """The newest fact on each of the given subjects."""
-        ...
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
         """Whether it was stored, now or before; False: another one came first."""
-        ...
 
 
 class Settlement:

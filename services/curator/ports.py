@@ -25,15 +25,12 @@ class Log(Protocol):
 
     async def ended_job(self, job_id: UUID) -> EndedJob | None:
         """A job that is over; None: the log does not show it yet, or there is none."""
-        ...
 
     async def is_over(self, key: str) -> bool:
         """Whether a job has ended."""
-        ...
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
         """Whether it was stored, now or before; False: another one came first."""
-        ...
 
 
 class LabelRecord(Protocol):
@@ -41,11 +38,9 @@ class LabelRecord(Protocol):
 
     async def newest(self) -> int:
         """The last sequence of the log."""
-        ...
 
     async def read(self, since: int) -> Sequence[PinnedRecord] | None:
         """Pinned records with findings or labels; None: the tables do not hold the log up to there yet."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +59,6 @@ class Audience(Protocol):
 
     async def find(self, approval: ClaimApproved) -> Readers:
         """Those of the post that a claim is of."""
-        ...
 
 
 class HoldLog(Protocol):
@@ -72,7 +66,6 @@ class HoldLog(Protocol):
 
     async def find_end(self, event: ClaimHeld) -> tuple[ClaimHoldEnded | None, int]:
         """How its hold ended in its round, and what the next end of a hold of this claim follows."""
-        ...
 
 
 class HoldMetrics(Protocol):
@@ -86,13 +79,11 @@ class Texts(Protocol):
 
     async def get(self, ref: EphemeralRef) -> str:
         """Raises: LookupError: it has expired or was removed."""
-        ...
 
     async def remove(self, ref: EphemeralRef) -> None: ...
 
     async def sweep(self, before: datetime) -> int:
         """Remove everything that expired up to `before`; the number of texts."""
-        ...
 
 
 class AssertionLog(Protocol):
@@ -100,11 +91,9 @@ class AssertionLog(Protocol):
 
     async def find_flag(self, flag_id: UUID) -> FlagRaised | None:
         """An objection; None: it was erased."""
-        ...
 
     def read(self, kinds: Sequence[type[Event]], since: datetime) -> AsyncIterator[Event]:
         """All facts of these kinds since a moment."""
-        ...
 
 
 class LooksAgain(Protocol):
@@ -112,7 +101,6 @@ class LooksAgain(Protocol):
 
     async def look(self, approval: ClaimApproved) -> Fresh:
         """Whether they still say what is quoted from them; a failure of a page is a result."""
-        ...
 
 
 class Removal(Protocol):
@@ -126,7 +114,6 @@ class Secrets(Protocol):
 
     async def find(self, account_id: UUID) -> Sequence[str]:
         """Those that are valid now; none: the account is closed or has none."""
-        ...
 
 
 class Hooks(Protocol):
@@ -150,7 +137,6 @@ class BreakerRecord(Protocol):
 
     async def breakers(self) -> Mapping[str, KnownBreaker]:
         """Every breaker that was ever open, by scope."""
-        ...
 
 
 class WatchRecord(BreakerRecord, Protocol):
@@ -158,11 +144,9 @@ class WatchRecord(BreakerRecord, Protocol):
 
     async def newest(self) -> int:
         """The last sequence of the log."""
-        ...
 
     async def holds(self, sequence: int) -> bool:
         """Whether the tables hold the log up to there."""
-        ...
 
     async def controls(self) -> Sequence[RanControl]: ...
 
@@ -184,8 +168,6 @@ class Ages(Protocol):
 
     async def note_age(self) -> timedelta:
         """Since the newest signed note."""
-        ...
 
     async def quorum_age(self) -> timedelta:
         """Since the newest note that a quorum of witnesses has signed."""
-        ...

@@ -59,11 +59,9 @@ class DisplayRecord(Protocol):
 
     async def next(self, limit: int) -> Displays:
         """Those behind the mark; of findings that are not displayed any more there are no quotes."""
-        ...
 
     async def mark(self, displays: Displays) -> None:
         """Put the mark behind these."""
-        ...
 
 
 class StoredBytes(Protocol):
@@ -71,7 +69,6 @@ class StoredBytes(Protocol):
 
     async def get(self, sha256: str) -> bytes:
         """Raises: BlobMissing."""
-        ...
 
 
 class QuoteCheck:

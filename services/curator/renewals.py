@@ -50,7 +50,6 @@ class KeptTexts(Protocol):
 
     async def get(self, ref: EphemeralRef) -> str:
         """Raises: LookupError: it has expired or was removed."""
-        ...
 
     async def put(self, text: str, until: datetime) -> EphemeralRef: ...
 

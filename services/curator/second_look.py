@@ -21,7 +21,6 @@ class ReadsDocuments(Protocol):
 
     async def read(self, data: bytes, content_type: str | None) -> Readable:
         """Raises: Unreadable."""
-        ...
 
 
 async def read_words(reader: ReadsDocuments, data: bytes, content_type: str | None) -> PageText:

@@ -49,11 +49,9 @@ class LabelLog(Protocol):
 
     async def newest(self) -> int:
         """The last sequence of the log."""
-        ...
 
     def follow(self, after: int) -> AsyncGenerator[Sequence[tuple[int, LabelIssued]], None]:
         """Labels after a sequence with their own, in batches as they are stored, without an end."""
-        ...
 
 
 class BadRequest(ValueError):

@@ -151,15 +151,12 @@ class Reads(Protocol):
 
     async def claim_counts(self, keys: Sequence[VersionKey]) -> Sequence[int | None]:
         """Findings per version, None where nothing is finished. Shapes: one per key, in order."""
-        ...
 
     async def knows_post(self, post_id: UUID) -> bool:
         """Whether there is a version of this post."""
-        ...
 
     async def erased_posts(self) -> frozenset[UUID]:
         """The posts that were erased on request."""
-        ...
 
 
 class Documents(Protocol):
@@ -181,23 +178,18 @@ class Facts(Protocol):
 
     async def publish(self, event: Event, correlation: UUID) -> int:
         """Store an event; returns its sequence."""
-        ...
 
     async def publish_once(self, event: OnceEvent, correlation: UUID) -> StoredEvent:
         """Store a once-event; returns it, or the one that was stored instead."""
-        ...
 
     async def latest_request(self, investigation_id: UUID) -> InvestigationRequested:
         """The newest request of a run."""
-        ...
 
     async def request(self, event: Event, correlation: UUID) -> StoredEvent:
         """Send an event and wait for the event that answers it. Raises: ObservationRejected."""
-        ...
 
     async def wait_for_projection(self, sequence: int) -> None:
         """Return once the read model has applied everything up to `sequence`."""
-        ...
 
 
 class Copies(Protocol):
@@ -223,11 +215,9 @@ class UserKeys(Protocol):
 
     async def attach(self, investigation_id: UUID, attachment: UUID | None, api_key: str) -> bool:
         """Store a key for a run under its request's `attachment`; False if there is one, which remains."""
-        ...
 
     async def discard(self, investigation_id: UUID, attachment: UUID | None) -> None:
         """Delete a key that its run does not use."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +247,6 @@ class Space(Protocol):
 
     async def free_bytes(self) -> float:
         """The least free space that this process can see; infinite if none is reported."""
-        ...
 
 
 class HealthChecks(Protocol):
@@ -265,8 +254,6 @@ class HealthChecks(Protocol):
 
     async def find_failing(self) -> tuple[str, ...]:
         """Names of failing dependencies without which no request is served."""
-        ...
 
     async def find_degraded(self) -> tuple[str, ...]:
         """Names of failing dependencies without which some requests are not served."""
-        ...

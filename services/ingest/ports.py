@@ -14,11 +14,9 @@ class Texts(Protocol):
 
     async def get_text(self, ref: TextRef) -> str:
         """The text itself."""
-        ...
 
     async def put_text(self, text: str) -> TextRef:
         """Reference a text; it is stored if it is too large for an event."""
-        ...
 
 
 class Versions(Protocol):
@@ -26,8 +24,6 @@ class Versions(Protocol):
 
     async def read_state(self, version_id: UUID) -> VersionState:
         """Whether a version is registered and verified. Raises: Retry: the log cannot be read now."""
-        ...
 
     async def is_erased(self, post_id: UUID) -> bool:
         """Whether a post was erased. Raises: Retry: the log cannot be read now."""
-        ...

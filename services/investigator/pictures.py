@@ -27,7 +27,6 @@ class Blobs(Protocol):
 
     async def put(self, data: bytes, media_type: str) -> BlobRef:
         """Store bytes once."""
-        ...
 
 
 class Pictures:

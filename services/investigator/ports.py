@@ -30,11 +30,9 @@ class Log(Protocol):
 
     async def history(self, investigation_id: UUID) -> Sequence[LoggedEvent]:
         """The facts of one investigation in order. Raises: Retry: the log cannot be read now."""
-        ...
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:
         """The input of an investigation of this version; None if the log does not have it."""
-        ...
 
 
 class Priors(Protocol):
@@ -42,7 +40,6 @@ class Priors(Protocol):
 
     async def prior(self, post_id: UUID, version_id: UUID, analysis: str) -> Prior | None:
         """The newest complete result on another version, if its text was verified. Raises: Retry."""
-        ...
 
 
 class Research(Protocol):
@@ -50,7 +47,6 @@ class Research(Protocol):
 
     def calls(self, post_id: UUID, analysis: str) -> Mapping[str, Callable[[str], Awaitable[str]]]:
         """The functions that carry out each tool's calls, by its name; they never raise."""
-        ...
 
 
 class Blobs(Protocol):
@@ -58,19 +54,15 @@ class Blobs(Protocol):
 
     async def get_text(self, ref: TextRef) -> str:
         """The text. Raises: LookupError: it is missing or altered."""
-        ...
 
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
         """Reference a text; it is stored if it is too large for an event. `answers`: the step it is the answer to."""
-        ...
 
     async def answers(self, step: str) -> Sequence[TextRef]:
         """What was stored as an answer to a step, published or not."""
-        ...
 
     async def get(self, sha256: str) -> bytes:
         """The bytes with this hash."""
-        ...
 
 
 __all__ = [

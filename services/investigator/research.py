@@ -34,7 +34,6 @@ class Posts(Protocol):
 
     async def by_same_author(self, post_id: UUID, analysis: str, limit: int) -> Sequence[AuthorPost]:
         """Other posts by the author of this one, newest first."""
-        ...
 
 
 class Lookups:

@@ -17,7 +17,6 @@ class Tiles(Protocol):
 
     async def read_tile(self, tile: Tile) -> bytes:
         """The hashes of a tile."""
-        ...
 
 
 class Log(Tiles, Protocol):
@@ -25,43 +24,33 @@ class Log(Tiles, Protocol):
 
     async def size(self) -> int:
         """How many leaves there are."""
-        ...
 
     async def root(self, size: int) -> Hash:
         """The root over the first leaves; at least one."""
-        ...
 
     async def read_bundle(self, bundle: Bundle) -> bytes:
         """The leaves of a bundle."""
-        ...
 
     async def newest(self) -> StoredCheckpoint | None:
         """The largest signed note."""
-        ...
 
     async def find(self, size: int) -> StoredCheckpoint | None:
         """The signed note of a size."""
-        ...
 
     async def add(self, checkpoint: StoredCheckpoint, now: datetime) -> None:
         """Store a signed note for good. Raises: LogForked: another root of this size was signed."""
-        ...
 
     async def cosignatures(self, size: int) -> Sequence[Signature]:
         """What witnesses said of the note of a size, the newest of each."""
-        ...
 
     async def add_cosignatures(self, size: int, signatures: Sequence[Signature]) -> None:
         """Store what witnesses said of the note of a size, in the place of what they said before."""
-        ...
 
     async def mark_witnessed(self, size: int, now: datetime) -> None:
         """Remember that a quorum of witnesses has cosigned a note."""
-        ...
 
     async def mark_published(self, size: int, now: datetime) -> None:
         """Remember that a note can be read by others."""
-        ...
 
 
 class Objects(Protocol):
@@ -69,11 +58,9 @@ class Objects(Protocol):
 
     async def put(self, name: str, data: bytes) -> None:
         """Store an object; what was there is replaced."""
-        ...
 
     async def get(self, name: str) -> bytes | None:
         """An object; None: there is none."""
-        ...
 
 
 Cosign = Callable[[StoredCheckpoint], Awaitable[Sequence[Signature]]]
@@ -85,11 +72,9 @@ class LookupObjects(Protocol):
 
     async def put(self, name: str, data: bytes) -> None:
         """Store an object; what was there is replaced."""
-        ...
 
     async def remove_folder(self, name: str) -> None:
         """Remove all objects of a folder for good."""
-        ...
 
 
 class LookupMetrics(Protocol):
@@ -97,8 +82,6 @@ class LookupMetrics(Protocol):
 
     def show_layout(self, bits: int, posts: int) -> None:
         """The layout that is used, and how many posts with findings are in it."""
-        ...
 
     def count_bucket(self, size: int) -> None:
         """A bucket of this many bytes was built."""
-        ...

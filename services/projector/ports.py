@@ -15,7 +15,6 @@ class Texts(Protocol):
 
     async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
         """Those that exist, by hash. Raises: if the store cannot be reached."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +30,9 @@ class Log(Protocol):
 
     async def extent(self, stream: str) -> Extent:
         """What the stream holds now."""
-        ...
 
     def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[StoredMessage]]:
         """Everything from `start` on, in order, without an end."""
-        ...
 
     async def announce(self, stream: str, sequence: int) -> None:
         """Announce the position of the read model."""
-        ...

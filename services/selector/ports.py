@@ -18,25 +18,21 @@ class Reads(Protocol):
 
     async def spent(self, since: datetime, analysis: str) -> Spent:
         """The selector's requests and cost since then."""
-        ...
 
     async def last_reason(self, since: datetime, analysis: str) -> Reason | None:
         """The reason of the selector's last request; None if there is none since then."""
-        ...
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         """The next posts of each platform, at most `limit`, confirmed ones and then most viewed first.
 
         Without those that are open, ended, or confirmed by too few.
         """
-        ...
 
     async def overdue(self, analysis: str, before: datetime, settled: Watermarks, limit: int) -> Sequence[Overdue]:
         """Open investigations of any version that should have progressed before then, oldest request first.
 
         Only those whose request the investigator has settled.
         """
-        ...
 
 
 class Log(Protocol):
@@ -44,15 +40,12 @@ class Log(Protocol):
 
     async def settled(self) -> Watermarks:
         """The positions of the workers."""
-        ...
 
     async def investigation(self, investigation_id: UUID) -> Investigation | None:
         """One investigation as the log has it; None if it was never requested."""
-        ...
 
     async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
         """Request an investigation, or end one; False if another process was faster."""
-        ...
 
 
 class Leadership(Protocol):
@@ -61,4 +54,3 @@ class Leadership(Protocol):
     @property
     def is_leader(self) -> bool:
         """Whether it is this one."""
-        ...

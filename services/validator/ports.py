@@ -18,15 +18,12 @@ class Runs(Protocol):
 
     async def find_start(self, proposed: ClaimProposed) -> InvestigationStarted | None:
         """The newest start of the run; None if the log shows neither the claim's attempt nor a later one."""
-        ...
 
     async def is_over(self, proposed: ClaimProposed) -> bool:
         """Whether the claim's round has ended, once its run's start is known; seldom a request to the log."""
-        ...
 
     async def review_state(self, proposed: ClaimProposed) -> ReviewState:
         """The reviews of the claim in its round so far; reads all events of the run."""
-        ...
 
 
 class Blobs(Protocol):
@@ -34,19 +31,15 @@ class Blobs(Protocol):
 
     async def get_text(self, ref: TextRef) -> str:
         """The text itself."""
-        ...
 
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
         """Reference a text; it is stored if it is too large for an event. `answers`: the step it is the answer to."""
-        ...
 
     async def store_answer(self, ref: TextRef) -> None:
         """Store an answer that is small enough for an event, for a worker that takes over before there is one."""
-        ...
 
     async def answers(self, step: str) -> Sequence[TextRef]:
         """What was stored as an answer to a step, published or not."""
-        ...
 
 
 class Sources(Protocol):
@@ -54,7 +47,6 @@ class Sources(Protocol):
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
         """Check each source, in their order; a failure of a page is a result."""
-        ...
 
 
 __all__ = [

@@ -17,7 +17,6 @@ class Pages(Protocol):
 
         Units: `delivery_count` starts at 1.
         """
-        ...
 
 
 class Texts(Protocol):
@@ -25,11 +24,9 @@ class Texts(Protocol):
 
     async def put(self, data: bytes, media_type: str = ...) -> BlobRef:
         """Store bytes under their hash."""
-        ...
 
     async def put_text(self, text: str) -> TextRef:
         """Reference a text; it is stored if it is too large for an event."""
-        ...
 
 
 class StoredTexts(Protocol):

@@ -37,7 +37,6 @@ class Engine(Protocol):
 
     async def search(self, query: str) -> Sequence[Hit]:
         """Pages about this, best first. Raises: SearchFailed, WebError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

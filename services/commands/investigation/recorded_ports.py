@@ -42,11 +42,9 @@ class Blobs(Protocol):
 
     async def get_text(self, ref: TextRef) -> str:
         """Fetch a text."""
-        ...
 
     async def get(self, sha256: str) -> bytes:
         """Fetch bytes by their hash."""
-        ...
 
 
 class RecordedLog:

@@ -14,12 +14,9 @@ class DeskReads(Protocol):
 
     async def edited(self, after: Key | None, limit: int) -> Sequence[EditedRow]:
         """Edited entries with their newest edit, newest change first."""
-        ...
 
     async def jobs(self, account: UUID, after: Key | None, limit: int) -> Sequence[JobRow]:
         """Jobs of an account, newest first."""
-        ...
 
     async def appeals(self, after: Key | None, limit: int) -> Sequence[AppealRow]:
         """Appeals that wait, oldest first."""
-        ...

@@ -22,34 +22,27 @@ class JobLog(Protocol):
 
         `current`: from the stream's leader, which never lags; slower.
         """
-        ...
 
     async def read(self, *patterns: str, after: int = 0) -> Sequence[StoredFact]:
         """All facts after a sequence whose subjects match one of the patterns, which must not overlap."""
-        ...
 
     async def find_sequence(self, moment: datetime) -> int:
         """The sequence behind which the facts since a moment are stored."""
-        ...
 
     async def publish(self, fact: OnceEvent, correlation: UUID) -> bool:
         """Store a fact; False: another one came first. Raises: Unavailable: it may or may not be stored."""
-        ...
 
     async def publish_together(self, *facts: OnceEvent, correlation: UUID, at: datetime) -> bool:
         """Store all of these or none, as of one moment; False: another fact came first, or all were stored before.
 
         Raises: Unavailable: they may or may not be stored.
         """
-        ...
 
     async def newest(self) -> int:
         """The last sequence."""
-        ...
 
     def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[str], None]:
         """The subjects of facts after a sequence, in batches as they are stored, without an end."""
-        ...
 
 
 class Words(Protocol):
@@ -59,15 +52,12 @@ class Words(Protocol):
 
     async def get(self, ref: EphemeralRef) -> str | None:
         """The text; None: it has expired or was removed."""
-        ...
 
     async def remove(self, ref: EphemeralRef) -> None:
         """Remove a text before its hour."""
-        ...
 
     async def remove_answers(self, step: str, until: datetime) -> None:
         """Remove what was stored until this hour as an answer to a step or its sub-steps."""
-        ...
 
 
 class CatalogueReads(Protocol):
@@ -77,23 +67,18 @@ class CatalogueReads(Protocol):
         self, text: str, after: tuple[datetime, UUID] | None, limit: int, *, hidden: bool
     ) -> Sequence[EntryRow]:
         """Entries behind a key, newest change first; those with these words if there are any."""
-        ...
 
     async def one(self, id_: UUID, *, hidden: bool) -> EntryContents | None:
         """All of an entry's page."""
-        ...
 
     async def sources(self, begins: str, limit: int) -> Sequence[str]:
         """Domains of publishers that begin like this, in order."""
-        ...
 
     async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
         """Objections behind a key that wait, oldest first."""
-        ...
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
         """A claim of an account's own job."""
-        ...
 
 
 class ReceiptKeys(Protocol):
@@ -101,7 +86,6 @@ class ReceiptKeys(Protocol):
 
     async def read(self) -> PublicKeys:
         """All that were ever announced."""
-        ...
 
 
 class Memos(Protocol):
@@ -109,4 +93,3 @@ class Memos(Protocol):
 
     async def find(self, memo_id: UUID) -> UUID | None:
         """The job that an extraction was bought for."""
-        ...

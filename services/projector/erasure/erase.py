@@ -66,19 +66,15 @@ class Eraser(Protocol):
 
     async def order(self, event: ErasureOrder) -> tuple[UUID, int]:
         """Publish the erasure; its event id and where it is stored."""
-        ...
 
     async def erase_messages(self, root: Root, sequences: Sequence[int]) -> None:
         """Remove facts from the stream, and with their dead letters and redeliveries; missing ones are no error."""
-        ...
 
     async def erase_blob(self, blob: StoredBlob) -> None:
         """Remove an object; a missing one is no error."""
-        ...
 
     async def erase_folder(self, place: str) -> None:
         """Remove what models answered, also what no fact names because its worker died before it published any."""
-        ...
 
 
 @dataclass(slots=True)

@@ -45,21 +45,17 @@ class Exchange(Protocol):
     @property
     def state(self) -> State:
         """Whether it could be read."""
-        ...
 
     @property
     def head(self) -> Head:
         """About the exchange as a whole."""
-        ...
 
     @property
     def review(self) -> ReviewParts:
         """About it as a review."""
-        ...
 
     def parts(self, attempt: UUID, hash_: str, at: datetime) -> Iterator[Part]:
         """The rows of its parts as an attempt's, each with its table; `at` is when the attempt's end was published."""
-        ...
 
 
 @dataclass(kw_only=True)

@@ -24,7 +24,6 @@ class Controls(Protocol):
 
     async def find_controls(self, investigations: Collection[UUID]) -> Collection[UUID]:
         """Those of them that are."""
-        ...
 
 
 class WithoutControls:

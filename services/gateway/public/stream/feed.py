@@ -37,15 +37,12 @@ class EventLog(Protocol):
 
     async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> LogPage:
         """The first messages after a sequence."""
-        ...
 
     async def newest(self) -> int:
         """The last sequence of the log."""
-        ...
 
     def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[StoredMessage], None]:
         """Batches of messages after a sequence, without an end."""
-        ...
 
 
 class Feed:
