@@ -19,8 +19,8 @@ from services.commands.account_rows import (
     list_accounts,
     rotate_secret,
 )
-from services.commands.database import run_as_operator
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.database import act_as_operator, run_as_operator
+from services.commands.shared import Group, on_servers, run_on_servers
 from services.commands.terminal import format_table
 
 SECRET_BYTES = 32
@@ -75,27 +75,23 @@ _credit_limit = click.option(
     "--tier", type=click.Choice(tuple(TIERS)), default="free", show_default=True, help="What a month is worth."
 )
 @_credit_limit
-@data_dir_option
-@handle_errors
+@on_servers
 def add(name: str, email: str | None, role: Role, tier: Tier, agreed: int | None, data_dir: Path) -> None:
     """Add an account. NAME is lower-case letters, digits and .-_ and is never given to another one."""
     if not is_username(name):
         raise click.BadParameter("a name is 1 to 64 lower-case letters, digits and .-_", param_hint="NAME")
     if email is not None and "@" not in email.strip("@"):
         raise click.BadParameter("this is no mail address", param_hint="--email")
-    with open_servers(data_dir, quieter="warning") as found:
-        added = run(run_as_operator(found, lambda database: add_account(database, name, email, role, tier, agreed)))
+    added = run_as_operator(data_dir, lambda database: add_account(database, name, email, role, tier, agreed))
     click.echo(added)
 
 
 @command.command(name="list")
 @click.option("--all", "every", is_flag=True, help="Closed accounts too.")
-@data_dir_option
-@handle_errors
+@on_servers
 def list_(every: bool, data_dir: Path) -> None:
     """List accounts with role, tier and monthly credit."""
-    with open_servers(data_dir, quieter="warning") as found:
-        rows = run(run_as_operator(found, lambda database: list_accounts(database, every=every)))
+    rows = run_as_operator(data_dir, lambda database: list_accounts(database, every=every))
     if not rows:
         click.echo("no accounts; add one with `openerrata accounts add NAME`", err=True)
         return
@@ -119,12 +115,10 @@ def list_(every: bool, data_dir: Path) -> None:
 
 @command.command()
 @click.argument("name")
-@data_dir_option
-@handle_errors
+@on_servers
 def show(name: str, data_dir: Path) -> None:
     """Show the account NAME with what its holder did: jobs, edits, flags, and the day of the newest."""
-    with open_servers(data_dir, quieter="warning") as found:
-        it = run(run_as_operator(found, lambda database: read_activity(database, name)))
+    it = run_as_operator(data_dir, lambda database: read_activity(database, name))
     closed = f", closed {it.closed_at:%Y-%m-%d}" if it.closed_at else ""
     click.echo(f"account        {it.username}{f' <{it.email}>' if it.email else ''}")
     click.echo(f"role, tier     {it.role}, {it.tier}")
@@ -143,12 +137,10 @@ def _format_credit(row: AccountRow) -> str:
 @command.command()
 @click.argument("name")
 @click.argument("role", type=click.Choice(ROLES), metavar="ROLE")
-@data_dir_option
-@handle_errors
+@on_servers
 def role(name: str, role: Role, data_dir: Path) -> None:
     """Give the account NAME another ROLE: reader, contributor, moderator or admin."""
-    with open_servers(data_dir, quieter="warning") as found:
-        run(run_as_operator(found, lambda database: change_account(database, name, role=role)))
+    run_as_operator(data_dir, lambda database: change_account(database, name, role=role))
     click.echo(f"{name} is {role}")
 
 
@@ -156,48 +148,37 @@ def role(name: str, role: Role, data_dir: Path) -> None:
 @click.argument("name")
 @click.argument("tier", type=click.Choice(tuple(TIERS)), metavar="TIER")
 @_credit_limit
-@data_dir_option
-@handle_errors
+@on_servers
 def tier(name: str, tier: Tier, agreed: int | None, data_dir: Path) -> None:
     """Give the account NAME another TIER: free, pro or enterprise.
 
     Without --credit-limit the tier's own credit holds.
     """
-    with open_servers(data_dir, quieter="warning") as found:
-        run(
-            run_as_operator(
-                found, lambda database: change_account(database, name, tier=tier, credit_limit_micro_usd=agreed)
-            )
-        )
+    run_as_operator(data_dir, lambda database: change_account(database, name, tier=tier, credit_limit_micro_usd=agreed))
     click.echo(f"{name} is {tier}")
 
 
 @command.command()
 @click.argument("name")
 @click.option("--erase", is_flag=True, help="Delete its row and keys as well: its id in facts then names no person.")
-@data_dir_option
-@handle_errors
+@on_servers
 def close(name: str, erase: bool, data_dir: Path) -> None:
     """Close the account NAME for good: its keys and webhook secrets end at once, its mail address is removed."""
-    with open_servers(data_dir, quieter="warning") as found:
-        revoked = run(run_as_operator(found, lambda database: close_account(database, name, erase=erase)))
+    revoked = run_as_operator(data_dir, lambda database: close_account(database, name, erase=erase))
     click.echo(f"{'erased' if erase else 'closed'} {name}; keys revoked: {revoked}")
 
 
 @command.command(name="webhook-secret")
 @click.argument("name")
 @click.option("--end-rotation", is_flag=True, help="Make no new one: from now on only the newest is valid.")
-@data_dir_option
-@handle_errors
+@on_servers
 def webhook_secret(name: str, end_rotation: bool, data_dir: Path) -> None:
     """Make the account NAME a new secret for webhooks and print it once; the previous one stays valid beside it."""
     secret = f"whsec_{base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()}"
-    with open_servers(data_dir, quieter="warning") as found:
-        master = found.master_keys[0]
-        run(
-            run_as_operator(
-                found,
-                lambda database: rotate_secret(database, name, master, None if end_rotation else secret),
-            )
-        )
+    new = None if end_rotation else secret
+    run_on_servers(
+        data_dir,
+        lambda found: act_as_operator(found, lambda database: rotate_secret(database, name, found.master_keys[0], new)),
+        quieter="warning",
+    )
     click.echo(f"only the newest secret of {name} is valid now" if end_rotation else secret)

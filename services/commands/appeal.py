@@ -25,7 +25,7 @@ from lifecycle.findings import Wanted
 from platforms import name_prover
 from services.commands.appeal_share import check_share
 from services.commands.finding import decide_finding, note_option, open_log_and_tables
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, run_on_servers
 from services.commands.terminal import clean
 from services.projector.store.load import Connection
 
@@ -104,8 +104,7 @@ appeal_argument = click.argument("appeal", type=click.UUID)
 
 
 @command.command(name="list")
-@data_dir_option
-@handle_errors
+@on_servers
 def list_(data_dir: Path) -> None:
     """List open appeals: those of proven authors first, then the oldest."""
 
@@ -117,8 +116,7 @@ def list_(data_dir: Path) -> None:
                 for id_, kind, at, words, proven_on in await (await db.execute(_OPEN, (LISTED,))).fetchall()
             ]
 
-    with open_servers(data_dir, quieter="error") as found:
-        rows = run(work(found))
+    rows = run_on_servers(data_dir, work)
     for id_, kind, at, words, proven_on in rows:
         by = "READER" if proven_on is None else name_prover(proven_on).upper()
         click.echo(f"{at:%Y-%m-%d %H:%M}  {id_}  {by}  {kind}  {clean(' '.join(words.split()))}")
@@ -128,8 +126,7 @@ def list_(data_dir: Path) -> None:
 
 @command.command()
 @appeal_argument
-@data_dir_option
-@handle_errors
+@on_servers
 def show(appeal: UUID, data_dir: Path) -> None:
     """Show an appeal with its words."""
 
@@ -137,8 +134,7 @@ def show(appeal: UUID, data_dir: Path) -> None:
         async with AsyncExitStack() as stack:
             return await _read((await open_log_and_tables(stack, found))[1], appeal)
 
-    with open_servers(data_dir, quieter="error") as found:
-        it = run(work(found))
+    it = run_on_servers(data_dir, work)
     click.echo(f"opened     {it.opened_at:%Y-%m-%d %H:%M}")
     click.echo(f"kind       {it.kind}")
     who = "a contributor" if name_prover(it.platform) == "contributor" else "the author"
@@ -162,8 +158,7 @@ def show(appeal: UUID, data_dir: Path) -> None:
 @click.option(
     "--claim", "claims", type=click.UUID, multiple=True, metavar="CLAIM", help="With PARTLY: a finding that falls."
 )
-@data_dir_option
-@handle_errors
+@on_servers
 def decide(appeal: UUID, outcome: AppealOutcome, note: str, claims: Sequence[UUID], data_dir: Path) -> None:
     """Decide an appeal, for good: OUTCOME is UPHELD, PARTLY, DISMISSED or REFUSED.
 
@@ -182,8 +177,7 @@ def decide(appeal: UUID, outcome: AppealOutcome, note: str, claims: Sequence[UUI
             await _publish(bus, it, outcome, note)
             return fallen
 
-    with open_servers(data_dir, quieter="error") as found:
-        fallen = run(work(found))
+    fallen = run_on_servers(data_dir, work)
     for claim in fallen:
         click.echo(f"retracted  {claim}")
     click.echo(f"{outcome}; pages follow within a minute")
@@ -191,8 +185,7 @@ def decide(appeal: UUID, outcome: AppealOutcome, note: str, claims: Sequence[UUI
 
 @command.command()
 @appeal_argument
-@data_dir_option
-@handle_errors
+@on_servers
 def investigate(appeal: UUID, data_dir: Path) -> None:
     """Investigate the post of APPEAL anew; the model is given the objection as data, and answers it.
 
@@ -217,8 +210,7 @@ def investigate(appeal: UUID, data_dir: Path) -> None:
                 raise click.ClickException(str(error)) from error
             return request.investigation_id
 
-    with open_servers(data_dir, quieter="error") as found:
-        investigation = run(work(found))
+    investigation = run_on_servers(data_dir, work)
     click.echo(f"requested  {investigation}")
 
 

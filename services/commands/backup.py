@@ -29,7 +29,7 @@ from kit.dump import save, sha256_of
 from kit.servers_in_use import Servers
 from kit.snapshot import SnapshotFailed, StreamDescription, save_stream
 from kit.tasks import BACKUP, record_success
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, open_servers, run
 from services.commands.terminal import format_count, show_progress
 
 STREAM_NAMES: Final = (*(stream.name for stream in STREAMS), *(f"KV_{each.name}" for each in (MARKS, RECEIPT_KEYS)))
@@ -52,8 +52,7 @@ class Manifest:
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@data_dir_option
-@handle_errors
+@on_servers
 def command(folder: Path, data_dir: Path) -> None:
     """Save everything that cannot be derived into FOLDER; services keep running.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 
@@ -24,7 +24,7 @@ from kit.settings import SettingsError
 from services.commands.database import open_database
 from services.commands.gate_tier import TierReport, read_gate_tier
 from services.commands.reviews.samples import wait_for_projection
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, run_on_servers
 from services.commands.stopped import release_stopped
 from services.commands.terminal import clean
 from services.curator.breaking import EVERY, NEW, KnownBreaker
@@ -33,8 +33,9 @@ from services.curator.record.watched import SqlWatchRecord
 from services.curator.volumes import UnknownVariant, make_change
 
 LONGEST_CAUSE: Final = 500
-_NEEDS: Final = ("nats", "postgres")
 _SHORT: Final = 12
+
+T = TypeVar("T")
 
 
 @click.group(cls=Group)
@@ -74,21 +75,18 @@ by_option = click.option("--by", required=True, callback=_read_line(40, "a name"
 
 
 @command.command()
-@data_dir_option
-@handle_errors
+@on_servers
 def show(data_dir: Path) -> None:
     """Show every breaker that was ever open: what opened it, and what it waits for."""
 
-    async def work(found: Servers) -> list[str]:
-        async with open_watched(found) as (bus, database):
-            record = SqlWatchRecord(bus, database)
-            lines = []
-            for breaker in (await record.breakers()).values():
-                lines += await _describe(record, breaker, SystemClock())
-            return lines
+    async def work(bus: Bus, database: Database) -> list[str]:
+        record = SqlWatchRecord(bus, database)
+        lines = []
+        for breaker in (await record.breakers()).values():
+            lines += await _describe(record, breaker, SystemClock())
+        return lines
 
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        lines = run(work(found))
+    lines = run_on_watched(data_dir, work)
     for line in lines or ["no breaker was ever open"]:
         click.echo(line)
 
@@ -97,17 +95,13 @@ def show(data_dir: Path) -> None:
 @scope_argument
 @cause_option
 @by_option
-@data_dir_option
-@handle_errors
+@on_servers
 def half_open_(scope: str, cause: str, by: str, data_dir: Path) -> None:
     """Begin the trial of an open breaker: 48 hours and 150 controls in the shadow. Nothing is displayed meanwhile."""
 
-    async def work(found: Servers) -> str:
-        async with open_watched(found) as (bus, database):
-            return await half_open(bus, database, SystemClock(), scope, cause, by)
-
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        click.echo(run(work(found)))
+    click.echo(
+        run_on_watched(data_dir, lambda bus, database: half_open(bus, database, SystemClock(), scope, cause, by))
+    )
 
 
 @command.command(name="close")
@@ -120,8 +114,7 @@ def half_open_(scope: str, cause: str, by: str, data_dir: Path) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="What the bench printed of the gate tier.",
 )
-@data_dir_option
-@handle_errors
+@on_servers
 def close_(scope: str, cause: str, by: str, report: Path, data_dir: Path) -> None:
     """Close a breaker whose trial was clean. Volume is earned anew from 10 findings a day.
 
@@ -129,12 +122,12 @@ def close_(scope: str, cause: str, by: str, report: Path, data_dir: Path) -> Non
     a trial that was not clean it is open again.
     """
 
-    async def work(found: Servers) -> str:
-        async with open_watched(found) as (bus, database):
-            return await close(bus, database, SystemClock(), scope, cause, by, read_gate_tier(report))
-
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        click.echo(run(work(found)))
+    click.echo(
+        run_on_watched(
+            data_dir,
+            lambda bus, database: close(bus, database, SystemClock(), scope, cause, by, read_gate_tier(report)),
+        )
+    )
 
 
 @command.command(name="release")
@@ -145,21 +138,18 @@ def close_(scope: str, cause: str, by: str, report: Path, data_dir: Path) -> Non
     callback=_read_line(LONGEST_CAUSE, "a sentence"),
     help="Why, in a sentence for readers; it stands beside each finding.",
 )
-@data_dir_option
-@handle_errors
+@on_servers
 def release_(scope: str, note: str, data_dir: Path) -> None:
     """Show again what a breaker had suspended that is closed now.
 
     Retract what is wrong before. What somebody outside found wrong, and what may not be released now, is left.
     """
 
-    async def work(found: Servers) -> str:
-        async with open_watched(found) as (bus, database):
-            breaker = await _find(bus, database, scope)
-            return await release_stopped(bus, database, SystemClock(), breaker, note)
+    async def work(bus: Bus, database: Database) -> str:
+        breaker = await _find(bus, database, scope)
+        return await release_stopped(bus, database, SystemClock(), breaker, note)
 
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        click.echo(run(work(found)))
+    click.echo(run_on_watched(data_dir, work))
 
 
 async def half_open(bus: Bus, database: Database, clock: Clock, scope: str, cause: str, by: str) -> str:
@@ -265,8 +255,18 @@ async def _publish(bus: Bus, clock: Clock, event: BreakerChanged | VariantChange
         raise click.ClickException("it changed at the same moment; see `openerrata breaker show`") from error
 
 
+def run_on_watched(data_dir: Path, action: Callable[[Bus, Database], Awaitable[T]]) -> T:
+    """Run an action on broker and tables to its end."""
+
+    async def work(found: Servers) -> T:
+        async with _open_watched(found) as (bus, database):
+            return await action(bus, database)
+
+    return run_on_servers(data_dir, work, needs=("nats", "postgres"))
+
+
 @asynccontextmanager
-async def open_watched(found: Servers) -> AsyncIterator[tuple[Bus, Database]]:
+async def _open_watched(found: Servers) -> AsyncIterator[tuple[Bus, Database]]:
     """The broker and the tables. Raises: click.ClickException: one of them fails meanwhile."""
     if not await is_current(found.database_url):
         raise SettingsError("there are no findings yet: start the projector first (`openerrata up projector`)")

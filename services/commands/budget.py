@@ -13,7 +13,7 @@ from kit.clock import SystemClock
 from kit.database import migrate
 from kit.settings import load
 from services.commands.database import open_database
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, run_on_servers
 from services.commands.terminal import format_table
 from services.selector.adapters import Spending, SqlReads
 from services.selector.domain import Spent, format_usd, start_of_day
@@ -29,8 +29,7 @@ PAYERS: Final = {
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@data_dir_option
-@handle_errors
+@on_servers
 def command(as_json: bool, data_dir: Path) -> None:
     """Show today's runs and cost (UTC), and the budget of the selector.
 
@@ -38,8 +37,7 @@ def command(as_json: bool, data_dir: Path) -> None:
     openerrata budget --json
     """
     settings = load(SelectorSettings)
-    with open_servers(data_dir, quieter="error") as found:
-        spending, spent = run(_read(found.database_url, settings.analysis))
+    spending, spent = run_on_servers(data_dir, lambda found: _read(found.database_url, settings.analysis))
     if as_json:
         click.echo(json.dumps(_as_json(spending, spent, settings), indent=2))
     else:

@@ -28,7 +28,7 @@ from lifecycle.audits.cache import Asked, Cached, Hit, Join, Outcome, Unusable, 
 from services.auditor.adapters import EventLog
 from services.commands.database import open_database
 from services.commands.measured import measured
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, run_on_servers
 
 _SAMPLES: Final = text("SELECT text FROM readmodel.assertion_sample WHERE assertion_id = :id ORDER BY said_at DESC")
 _SHARING: Final = text("SELECT count(*) FROM readmodel.assertion WHERE published_key = :key AND id <> :id")
@@ -78,12 +78,10 @@ def command() -> None:
     "--hint", type=click.Choice([each.value for each in Volatility]), help="How fast a model said that it changes."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@data_dir_option
-@handle_errors
+@on_servers
 def probe(text: str, language: str, day: datetime | None, hint: str | None, as_json: bool, data_dir: Path) -> None:
     """Show the canonical form, key, guard, class and time anchor of a sentence, and what the cache has for it."""
-    with open_servers(data_dir, quieter="error") as found:
-        probed = run(_probe(found, text, language, day, hint))
+    probed = run_on_servers(data_dir, lambda found: _probe(found, text, language, day, hint))
     if as_json:
         click.echo(json.dumps(asdict(probed) | {"guard": probed.guard._asdict()}, indent=2, default=str))
         return

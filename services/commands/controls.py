@@ -7,7 +7,6 @@ import io
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
 from uuid import UUID
 
 import click
@@ -18,16 +17,13 @@ from kit.bus import Bus
 from kit.clock import Clock, SystemClock
 from kit.database import Database
 from kit.publisher import PublishConflict
-from kit.servers_in_use import Servers
 from kit.settings import load
-from services.commands.breaker import open_watched
+from services.commands.breaker import run_on_watched
 from services.commands.reviews.samples import wait_for_projection
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers
 from services.curator.control_lists import BadList, ControlList, ControlLists, draw_salts
 from services.curator.record.controls import Batch, ControlState, SqlControls
 from services.curator.settings import CuratorSettings
-
-_NEEDS: Final = ("nats", "postgres")
 
 
 @click.group(cls=Group)
@@ -49,53 +45,45 @@ def command() -> None:
 @click.option(
     "--days", type=click.IntRange(1, 400), default=30, show_default=True, help="After so many days none begins."
 )
-@data_dir_option
-@handle_errors
+@on_servers
 def commit_(file: Path, days: int, data_dir: Path) -> None:
     """Commit to the posts of FILE, a CSV of which the column `version` is read: ids of versions, which people reviewed.
 
     The curator requests some of them each day. The same file again changes nothing while its list is not open.
     """
 
-    async def work(found: Servers) -> str:
-        async with open_watched(found) as (bus, database):
-            return await commit(bus, database, SystemClock(), _open_lists(), read_versions(file), days)
-
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        click.echo(run(work(found)))
+    click.echo(
+        run_on_watched(
+            data_dir,
+            lambda bus, database: commit(bus, database, SystemClock(), _open_lists(), read_versions(file), days),
+        )
+    )
 
 
 @command.command(name="open")
 @click.argument("batch", type=click.UUID)
-@data_dir_option
-@handle_errors
+@on_servers
 def open_(batch: UUID, data_dir: Path) -> None:
     """Publish a list with what came of each post, once all of them have run or its time is over.
 
     BATCH is its id, as `show` and `commit` print it.
     """
 
-    async def work(found: Servers) -> str:
-        async with open_watched(found) as (bus, database):
-            return await open_list(bus, database, SystemClock(), _open_lists(), batch)
-
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        click.echo(run(work(found)))
+    click.echo(
+        run_on_watched(data_dir, lambda bus, database: open_list(bus, database, SystemClock(), _open_lists(), batch))
+    )
 
 
 @command.command()
-@data_dir_option
-@handle_errors
+@on_servers
 def show(data_dir: Path) -> None:
     """Show every list: its size, how many of its posts have run, and how many were flagged."""
 
-    async def work(found: Servers) -> list[str]:
-        async with open_watched(found) as (_, database):
-            record = SqlControls(database)
-            return [_describe(each, await record.runs(each.id)) for each in await record.batches()]
+    async def work(bus: Bus, database: Database) -> list[str]:
+        record = SqlControls(database)
+        return [_describe(each, await record.runs(each.id)) for each in await record.batches()]
 
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        lines = run(work(found))
+    lines = run_on_watched(data_dir, work)
     for line in lines or ["no list of controls was committed to"]:
         click.echo(line)
 

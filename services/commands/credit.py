@@ -28,8 +28,8 @@ from kit.publisher import BusError, PublishConflict
 from kit.servers_in_use import Servers
 from lifecycle.audits.credits import Period, Terms, adjust
 from services.commands.accounts import read_dollars
-from services.commands.database import run_as_operator
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.database import act_as_operator
+from services.commands.shared import Group, on_servers, run_on_servers
 
 _MICRO_USD = 1_000_000
 T = TypeVar("T")
@@ -72,16 +72,14 @@ _month = click.option("--month", callback=_read_month, help="Another month than 
 @click.argument("account_name", metavar="NAME")
 @_month
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@data_dir_option
-@handle_errors
+@on_servers
 def show(account_name: str, month: str | None, as_json: bool, data_dir: Path) -> None:
     """Show what the account NAME used and reserved, and the jobs that hold its reservations."""
 
     async def read(bus: Bus, owner: Owner) -> Period:
         return await read_period(bus, owner.id, month or credit_month(SystemClock().now()))
 
-    with open_servers(data_dir, quieter="error") as found:
-        owner, period = run(_for_account(found, account_name, read))
+    owner, period = run_on_servers(data_dir, lambda found: _for_account(found, account_name, read))
     _print(owner, period, as_json=as_json)
 
 
@@ -91,8 +89,7 @@ def show(account_name: str, month: str | None, as_json: bool, data_dir: Path) ->
 @click.option("--charge", is_flag=True, help="Charge the amount instead of giving it back.")
 @_month
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@data_dir_option
-@handle_errors
+@on_servers
 def adjust_(account_name: str, amount: int, charge: bool, month: str | None, as_json: bool, data_dir: Path) -> None:
     """Give back so many USD of what the account NAME used, at most all of it; it also takes the account's new terms."""
     clock = SystemClock()
@@ -101,8 +98,7 @@ def adjust_(account_name: str, amount: int, charge: bool, month: str | None, as_
         signed = amount if charge else -amount
         return await adjust_credit(bus, owner, month or credit_month(clock.now()), signed, clock)
 
-    with open_servers(data_dir, quieter="error") as found:
-        owner, period = run(_for_account(found, account_name, post))
+    owner, period = run_on_servers(data_dir, lambda found: _for_account(found, account_name, post))
     _print(owner, period, as_json=as_json)
 
 
@@ -141,7 +137,7 @@ async def find_owner(database: Database, username: str) -> Owner:
 
 
 async def _for_account(found: Servers, name: str, action: Callable[[Bus, Owner], Awaitable[T]]) -> tuple[Owner, T]:
-    owner = await run_as_operator(found, lambda database: find_owner(database, name))
+    owner = await act_as_operator(found, lambda database: find_owner(database, name))
     try:
         async with connect(found.nats_url, name="openerrata-credit") as bus:
             return owner, await action(bus, owner)

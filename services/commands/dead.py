@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from contracts.topology import CONSUMERS
 from kit import circuit, dead_letters
 from kit.bus import Bus, connect
 from kit.publisher import BusError
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, open_servers, run
 from services.commands.terminal import clean, clean_text
 
 T = TypeVar("T")
@@ -43,8 +43,7 @@ def command() -> None:
 @command.command(name="list")
 @consumer_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-@data_dir_option
-@handle_errors
+@on_servers
 def list_(consumer: str | None, as_json: bool, data_dir: Path) -> None:
     """List dead letters, oldest first, and count them by consumer."""
 
@@ -65,8 +64,7 @@ def list_(consumer: str | None, as_json: bool, data_dir: Path) -> None:
 
 @command.command()
 @click.argument("number", type=click.IntRange(1))
-@data_dir_option
-@handle_errors
+@on_servers
 def show(number: int, data_dir: Path) -> None:
     """Show one dead letter: its reason, its origin and its body."""
     kept = _with_bus(data_dir, lambda bus: dead_letters.read(bus, number))
@@ -82,44 +80,27 @@ def show(number: int, data_dir: Path) -> None:
 @chosen_argument
 @every_option
 @consumer_option
-@data_dir_option
-@handle_errors
+@on_servers
 def requeue(numbers: tuple[int, ...], all_: bool, consumer: str | None, data_dir: Path) -> None:
     """Redeliver dead letters to their consumer, and to no other."""
-
-    async def main(bus: Bus) -> int:
-        count = 0
-        async for kept in _select(bus, numbers, all_, consumer):
-            await dead_letters.requeue(bus, kept)
-            count += 1
-        return count
-
-    click.echo(f"requeued {_with_bus(data_dir, main):,}")
+    count = _with_bus(data_dir, lambda bus: _for_each(bus, dead_letters.requeue, numbers, all_, consumer))
+    click.echo(f"requeued {count:,}")
 
 
 @command.command()
 @chosen_argument
 @every_option
 @consumer_option
-@data_dir_option
-@handle_errors
+@on_servers
 def drop(numbers: tuple[int, ...], all_: bool, consumer: str | None, data_dir: Path) -> None:
     """Delete dead letters; their facts stay in the log."""
-
-    async def main(bus: Bus) -> int:
-        count = 0
-        async for kept in _select(bus, numbers, all_, consumer):
-            await dead_letters.delete(bus, kept)
-            count += 1
-        return count
-
-    click.echo(f"dropped {_with_bus(data_dir, main):,}")
+    count = _with_bus(data_dir, lambda bus: _for_each(bus, dead_letters.delete, numbers, all_, consumer))
+    click.echo(f"dropped {count:,}")
 
 
 @command.command()
 @click.argument("consumer", metavar="CONSUMER", type=click.Choice(CONSUMER_NAMES))
-@data_dir_option
-@handle_errors
+@on_servers
 def resume(consumer: str, data_dir: Path) -> None:
     """Resume a paused consumer at once, in all processes."""
     each = next(each for each in CONSUMERS if each.name == consumer)
@@ -127,17 +108,22 @@ def resume(consumer: str, data_dir: Path) -> None:
     click.echo(f"{consumer} is resumed")
 
 
-async def _select(
-    bus: Bus, numbers: tuple[int, ...], all_: bool, consumer: str | None
-) -> AsyncIterator[dead_letters.StoredDeadLetter]:
-    """The dead letters of this moment; later ones are not included."""
+async def _for_each(
+    bus: Bus,
+    action: Callable[[Bus, dead_letters.StoredDeadLetter], Awaitable[object]],
+    numbers: tuple[int, ...],
+    all_: bool,
+    consumer: str | None,
+) -> int:
+    """Act on the dead letters of this moment, without later ones; how many."""
     if all_ == bool(numbers):
         raise click.UsageError("give numbers of dead letters, or --all")
-    if all_:
-        for kept in [kept async for kept in dead_letters.read_all(bus, consumer)]:
-            yield kept
+    of_now = [kept async for kept in dead_letters.read_all(bus, consumer)] if all_ else []
+    for kept in of_now:
+        await action(bus, kept)
     for number in numbers:
-        yield await dead_letters.read(bus, number)
+        await action(bus, await dead_letters.read(bus, number))
+    return len(of_now) + len(numbers)
 
 
 def _with_bus(data_dir: Path, action: Callable[[Bus], Awaitable[T]]) -> T:

@@ -29,7 +29,7 @@ from services.commands.demo_journey import Journey, Observed, Progress, RequestF
 from services.commands.demo_site import EXPECTED, TITLE, make_observation, serve_article
 from services.commands.keys import activate
 from services.commands.process import SERVICES, Plan, assemble, await_unless_stopped, listen_for_signals, watch
-from services.commands.shared import data_dir_option, handle_errors, run
+from services.commands.shared import on_servers, run
 
 PACE_S = "0.35"
 WIDTH = 100
@@ -40,8 +40,7 @@ INHERITED_SETTINGS = frozenset({"OPENERRATA_DATA_DIR", "OPENERRATA_DEMO_PACE_S",
 @click.command()
 @click.option("--once", is_flag=True, help="End after the results; exit status 0 only if they are the expected ones.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The gateway's port.  [default: 8787, or a free one]")
-@data_dir_option
-@handle_errors
+@on_servers
 def command(once: bool, port: int | None, data_dir: Path) -> None:
     """Watch wrong sentences being found, validated and published, and the article being audited.
 

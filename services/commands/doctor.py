@@ -27,7 +27,7 @@ from kit.pages import read_page
 from kit.servers_in_use import Servers
 from kit.settings import Infrastructure, SettingsError, load
 from services.commands.database import open_database, read_positions
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, run_on_servers
 from services.commands.terminal import format_count
 
 CHECK_TIMEOUT_S = 15.0
@@ -49,16 +49,14 @@ class Finding:
 
 @click.command()
 @click.option("--ask-model", is_flag=True, help="Also make one tiny paid call to the model provider.")
-@data_dir_option
-@handle_errors
+@on_servers
 def command(ask_model: bool, data_dir: Path) -> None:
     """Check everything an instance needs and say what to do; exit status 1 if something is wrong.
 
     \b
     openerrata doctor --ask-model
     """
-    with open_servers(data_dir, quieter="error") as found:
-        bad = run(_run_checks(found, ask_model))
+    bad = run_on_servers(data_dir, lambda found: _run_checks(found, ask_model))
     sys.exit(1 if bad else 0)
 
 

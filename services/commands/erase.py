@@ -19,7 +19,7 @@ from kit.database import migrate, open_session
 from kit.erase import Undeletable, erase_messages
 from kit.publisher import BusError
 from kit.servers_in_use import Servers
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, open_servers, run
 from services.commands.terminal import format_count
 from services.projector.erasure import erase as erasing
 from services.projector.erasure.erase import Erased, ProjectorNotRunning, StoredBlob, WorkOpen
@@ -48,8 +48,7 @@ _reason = click.option(
 @command.command("job")
 @click.argument("job")
 @_reason
-@data_dir_option
-@handle_errors
+@on_servers
 def erase_job(job: str, reason: str, data_dir: Path) -> None:
     """Erase everything about a job: its words, its rows, and the bodies of its facts.
 
@@ -66,8 +65,7 @@ def erase_job(job: str, reason: str, data_dir: Path) -> None:
 @command.command("assertion")
 @click.argument("assertion", type=click.UUID)
 @_reason
-@data_dir_option
-@handle_errors
+@on_servers
 def erase_assertion(assertion: UUID, reason: str, data_dir: Path) -> None:
     """Erase everything about a claim as such: its words, its analyses, and the bodies of their facts.
 
@@ -83,8 +81,7 @@ def erase_assertion(assertion: UUID, reason: str, data_dir: Path) -> None:
 @command.command("account")
 @click.argument("account", type=click.UUID)
 @_reason
-@data_dir_option
-@handle_errors
+@on_servers
 def erase_account(account: UUID, reason: str, data_dir: Path) -> None:
     """Erase what an account did: its jobs, its credit, its keys' facts.
 

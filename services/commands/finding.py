@@ -21,7 +21,7 @@ from kit.history import StoredFact, read_history
 from kit.publisher import BusError, PublishConflict
 from kit.servers_in_use import Servers
 from lifecycle.findings import FindingHistory, Refused, Unchanged, Wanted, change
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, run_on_servers
 from services.commands.terminal import clean
 from services.projector.store.load import Connection
 
@@ -93,12 +93,10 @@ note_option = click.option(
 
 @command.command()
 @claim_argument
-@data_dir_option
-@handle_errors
+@on_servers
 def show(claim: UUID, data_dir: Path) -> None:
     """Show a finding: what it says, whether it stands, and what became of it since it was published."""
-    with open_servers(data_dir, quieter="error") as found:
-        finding = run(_look(found, claim))
+    finding = run_on_servers(data_dir, lambda found: _look(found, claim))
     click.echo(f"sentence   {clean(finding.text)}")
     click.echo(f"finding    {clean(finding.summary)}")
     click.echo(f"page       /investigations/{finding.history.investigation_id}")
@@ -114,8 +112,7 @@ def show(claim: UUID, data_dir: Path) -> None:
 @command.command()
 @claim_argument
 @note_option
-@data_dir_option
-@handle_errors
+@on_servers
 def suspend(claim: UUID, note: str, data_dir: Path) -> None:
     """Take a finding back for now. It disappears everywhere at once; its page says that it is withdrawn for now.
 
@@ -130,8 +127,7 @@ def suspend(claim: UUID, note: str, data_dir: Path) -> None:
 @click.option(
     "--mistake", is_flag=True, help="The suspension was a slip: do not wait 24 hours. It counts as a release."
 )
-@data_dir_option
-@handle_errors
+@on_servers
 def release(claim: UUID, note: str, mistake: bool, data_dir: Path) -> None:
     """Show a suspended finding again, 24 hours after its suspension at the earliest, and twice at most.
 
@@ -144,8 +140,7 @@ def release(claim: UUID, note: str, mistake: bool, data_dir: Path) -> None:
 @command.command()
 @claim_argument
 @note_option
-@data_dir_option
-@handle_errors
+@on_servers
 def retract(claim: UUID, note: str, data_dir: Path) -> None:
     """Take a finding back for good. This is final.
 
@@ -155,8 +150,7 @@ def retract(claim: UUID, note: str, data_dir: Path) -> None:
 
 
 def _change(claim: UUID, wanted: Wanted, data_dir: Path) -> None:
-    with open_servers(data_dir, quieter="error") as found:
-        finding, is_new = run(decide_finding(found, claim, wanted))
+    finding, is_new = run_on_servers(data_dir, lambda found: decide_finding(found, claim, wanted))
     if is_new:
         click.echo(f"{_DONE[wanted.state]}; pages, feeds and readers follow within a minute")
     else:

@@ -26,7 +26,7 @@ from kit.servers_in_use import Servers
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import ASSESS, EXTRACT
 from lifecycle.audits.words import list_all
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, run_on_servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,11 @@ def command() -> None:
 @command.command()
 @job_argument
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@data_dir_option
-@handle_errors
+@on_servers
 def show(job_id: UUID, as_json: bool, data_dir: Path) -> None:
     """Show a job: its state, claims, charge and facts, without any words."""
 
-    with open_servers(data_dir, quieter="error") as found:
-        loaded = run(_load(found, job_id))
+    loaded = run_on_servers(data_dir, lambda found: _load(found, job_id))
     if as_json:
         click.echo(json.dumps(describe(loaded), indent=2, default=str))
         return
@@ -91,26 +89,22 @@ def show(job_id: UUID, as_json: bool, data_dir: Path) -> None:
 
 @command.command()
 @job_argument
-@data_dir_option
-@handle_errors
+@on_servers
 def cancel(job_id: UUID, data_dir: Path) -> None:
     """End a job as CANCELED, as its account could; it is charged for the steps that were begun."""
-    with open_servers(data_dir, quieter="error") as found:
-        run(_cancel(found, job_id))
+    run_on_servers(data_dir, lambda found: _cancel(found, job_id))
     click.echo("canceled")
 
 
 @command.command()
 @job_argument
-@data_dir_option
-@handle_errors
+@on_servers
 def forget(job_id: UUID, data_dir: Path) -> None:
     """Remove all words of a job that is over, before they expire: request, article, claims, answers and result.
 
     A webhook that was not received yet is not sent any more. Its facts hold no words and stay.
     """
-    with open_servers(data_dir, quieter="error") as found:
-        run(_forget(found, job_id))
+    run_on_servers(data_dir, lambda found: _forget(found, job_id))
     click.echo("removed its words")
 
 

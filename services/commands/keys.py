@@ -19,7 +19,7 @@ from kit.clock import SystemClock
 from kit.database import Database
 from kit.vault import MasterKey
 from services.commands.database import run_as_operator
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, handle_errors, on_servers
 
 
 class Row(NamedTuple):
@@ -60,8 +60,7 @@ def command() -> None:
     show_default=True,
     help="What it may be used for; give it several times for several. `audit` needs an account.",
 )
-@data_dir_option
-@handle_errors
+@on_servers
 def add(name: str, key: str | None, username: str | None, rights: tuple[Right, ...], data_dir: Path) -> None:
     """Add a key. NAME identifies its holder; the key is printed once and never again."""
     if "audit" in rights and username is None:
@@ -74,10 +73,9 @@ def add(name: str, key: str | None, username: str | None, rights: tuple[Right, .
     name = name.strip()
     if not name:
         raise click.BadParameter("a name cannot be blank: it identifies the holder", param_hint="NAME")
-    with open_servers(data_dir, quieter="warning") as found:
-        holder = run(
-            run_as_operator(found, lambda database: activate(database, name, chosen, rights=rights, username=username))
-        )
+    holder = run_as_operator(
+        data_dir, lambda database: activate(database, name, chosen, rights=rights, username=username)
+    )
     if holder != name:
         raise click.ClickException(f"this key is {holder!r}'s; revoke it first to give it to another")
     click.echo(chosen)
@@ -85,12 +83,10 @@ def add(name: str, key: str | None, username: str | None, rights: tuple[Right, .
 
 @command.command(name="list")
 @click.option("--all", "every", is_flag=True, help="Revoked keys too.")
-@data_dir_option
-@handle_errors
+@on_servers
 def list_(every: bool, data_dir: Path) -> None:
     """List keys by name; the keys themselves are not stored."""
-    with open_servers(data_dir, quieter="warning") as found:
-        rows = run(run_as_operator(found, lambda database: _list(database, every)))
+    rows = run_as_operator(data_dir, lambda database: _list(database, every))
     for row in rows:
         state = f"revoked {row.revoked_at:%Y-%m-%d %H:%M}" if row.revoked_at else "active"
         owner = f"  of {row.account}" if row.account else ""
@@ -102,12 +98,10 @@ def list_(every: bool, data_dir: Path) -> None:
 
 @command.command()
 @click.argument("name_or_key")
-@data_dir_option
-@handle_errors
+@on_servers
 def revoke(name_or_key: str, data_dir: Path) -> None:
     """Revoke a key; NAME_OR_KEY is the key or its name. Takes effect within seconds."""
-    with open_servers(data_dir, quieter="warning") as found:
-        count = run(run_as_operator(found, lambda database: _revoke(database, name_or_key)))
+    count = run_as_operator(data_dir, lambda database: _revoke(database, name_or_key))
     if not count:
         raise click.ClickException(f"no active key {name_or_key!r}; see `openerrata keys list`")
     click.echo(f"revoked {count}")

@@ -11,7 +11,7 @@ from kit.bus import connect
 from kit.database import migrate, open_session
 from kit.servers_in_use import Servers
 from kit.tasks import LEDGER_VERIFY, record_success
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, open_servers, run
 from services.commands.terminal import format_count
 from services.projector.adapters import BusLog
 from services.projector.ledger.verify import BrokerStalled, Report, StreamReport
@@ -30,8 +30,7 @@ def command() -> None:
 
 
 @command.command()
-@data_dir_option
-@handle_errors
+@on_servers
 def verify(data_dir: Path) -> None:
     """Compute the chain again and compare it with the streams; exit status 1 if anything is missing or altered."""
     with open_servers(data_dir, quieter="warning") as found:

@@ -20,7 +20,7 @@ from kit.servers_in_use import Servers
 from kit.settings import SettingsError
 from lifecycle.audits.quality import CORRECTNESS, name_maker
 from services.commands.database import open_database
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, open_servers, run
 
 _HOUR: Final = "%Y-%m-%dT%H"
 
@@ -37,8 +37,7 @@ class Measured:
 @click.argument("analysis", type=click.UUID, metavar="ID")
 @click.option("--right", required=True, type=click.IntRange(0), help="How many claims got a right verdict.")
 @click.option("--of", required=True, type=click.IntRange(1), help="How many claims with known answers were judged.")
-@data_dir_option
-@handle_errors
+@on_servers
 def measured(analysis: UUID, right: int, of: int, data_dir: Path) -> None:
     """Say how often verdicts like that of the analysis ID are right: of its model, instructions and rules.
 

@@ -9,7 +9,7 @@ import click
 
 from kit.servers_in_use import Servers
 from services.commands.erase import FAILURES, open_erasing, report
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, open_servers, run
 from services.projector.erasure.erase import Erased
 from services.projector.erasure.root import POST
 from services.projector.store.load import Connection
@@ -27,8 +27,7 @@ def command() -> None:
 @command.command("erase")
 @click.argument("url_or_id")
 @click.option("--reason", required=True, help="Why; stored permanently, so it must not name a person.")
-@data_dir_option
-@handle_errors
+@on_servers
 def erase_post(url_or_id: str, reason: str, data_dir: Path) -> None:
     """Erase everything about a post: texts, HTML, pictures, findings, and the bodies of its facts.
 

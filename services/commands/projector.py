@@ -19,7 +19,7 @@ from kit.pages import read_last_sequence
 from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.database import open_database
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, open_servers, run, run_on_servers
 from services.commands.terminal import format_count, show_progress
 from services.projector.adapters import AppliedPosition, BlobTexts
 from services.projector.ledger.chain import LedgerBroken
@@ -41,18 +41,15 @@ def command() -> None:
 
 
 @command.command(name="migrate")
-@data_dir_option
-@handle_errors
+@on_servers
 def migrate_schemas(data_dir: Path) -> None:
     """Migrate the database to this version's schemas, as its owner."""
-    with open_servers(data_dir, quieter="warning", needs=["postgres"]) as found:
-        run(migrate(found.database_url))
+    run_on_servers(data_dir, lambda found: migrate(found.database_url), quieter="warning", needs=["postgres"])
     click.echo("the database is migrated")
 
 
 @command.command()
-@data_dir_option
-@handle_errors
+@on_servers
 def rebuild(data_dir: Path) -> None:
     """Rebuild the read model from every fact.
 
@@ -72,8 +69,7 @@ def rebuild(data_dir: Path) -> None:
 @click.argument("sequence", type=click.IntRange(min=1))
 @click.option("--reason", required=True, help="Why, for the record; shown by `openerrata doctor`.")
 @click.option("--stream", type=click.Choice(STREAM_NAMES), default=ERRATA.name, show_default=True, help="Its stream.")
-@data_dir_option
-@handle_errors
+@on_servers
 def skip(sequence: int, reason: str, stream: str, data_dir: Path) -> None:
     """Leave one message out of the read model permanently, rebuilds included: a last resort.
 
@@ -86,8 +82,7 @@ def skip(sequence: int, reason: str, stream: str, data_dir: Path) -> None:
     reason = reason.strip()
     if not reason:
         raise click.BadParameter("give a reason", param_hint="--reason")
-    with open_servers(data_dir, quieter="warning") as found:
-        passed = run(_skip(found, Skip(stream, sequence, reason)))
+    passed = run_on_servers(data_dir, lambda found: _skip(found, Skip(stream, sequence, reason)), quieter="warning")
     when = "at the next `openerrata projector rebuild`" if passed else "as soon as the projector starts again"
     click.echo(f"{stream} {sequence:,} is left out {when}")
 

@@ -26,8 +26,8 @@ from kit.publisher import BusError, PublishConflict
 from kit.servers_in_use import Servers
 from kit.settings import SettingsError
 from lifecycle.audits.scores import find_band
-from services.commands.database import open_database, run_as_operator
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.database import act_as_operator, open_database
+from services.commands.shared import Group, on_servers, open_servers, run, run_on_servers
 from services.commands.terminal import clean, format_table
 from services.gateway.record.publishers import read_score
 
@@ -56,8 +56,7 @@ def command() -> None:
 
 
 @command.command(name="list")
-@data_dir_option
-@handle_errors
+@on_servers
 def list_(data_dir: Path) -> None:
     """List the publishers that are cited most, with their scores."""
 
@@ -67,15 +66,13 @@ def list_(data_dir: Path) -> None:
         async with open_database(found.database_url, "reader") as database:
             return await list_publishers(database)
 
-    with open_servers(data_dir, quieter="error") as found:
-        rows = run(main(found))
+    rows = run_on_servers(data_dir, main)
     click.echo(format_table(_HEAD, rows, right=(2, 4, 5, 6, 7)) if rows else "no publisher has a score yet")
 
 
 @command.command()
 @click.argument("domain", metavar="DOMAIN")
-@data_dir_option
-@handle_errors
+@on_servers
 def show(domain: str, data_dir: Path) -> None:
     """Show every score and rating of the publisher at DOMAIN, oldest first."""
     name = read_domain(domain)
@@ -104,8 +101,7 @@ def show(domain: str, data_dir: Path) -> None:
 @click.option("--correction-frequency", type=click.FloatRange(0), help="Corrections that it publishes in a year.")
 @click.option("--score", type=_PERCENT, help="0 to 100; stands instead of the formula, until --no-score.")
 @click.option("--no-score", is_flag=True, help="Let the formula decide again.")
-@data_dir_option
-@handle_errors
+@on_servers
 def rate(
     domain: str,
     reason: RatingReason,
@@ -124,7 +120,7 @@ def rate(
         changes["score"] = None
 
     async def main(found: Servers) -> str:
-        rater = OPERATOR if by is None else await run_as_operator(found, lambda database: find_moderator(database, by))
+        rater = OPERATOR if by is None else await act_as_operator(found, lambda database: find_moderator(database, by))
         async with connect(found.nats_url, name="openerrata-publisher") as bus:
             return await rate_publisher(bus, name, changes, rater, reason)
 

@@ -25,7 +25,7 @@ from kit.servers_in_use import Servers
 from kit.settings import load
 from platforms import PLATFORMS
 from services.commands.database import open_database
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, open_servers, run
 from services.commands.terminal import format_count, show_progress
 from services.projector.adapters import BlobTexts
 from services.projector.ledger.chain import LedgerBroken
@@ -47,8 +47,7 @@ TIME_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:
 @click.option("--aggregate", type=click.UUID, help="Only facts that name this observation, version, post, …")
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="Facts a second, at most.")
 @click.option("--go", is_flag=True, help="Deliver; without it, only count.")
-@data_dir_option
-@handle_errors
+@on_servers
 def command(
     name: str | None,
     into_shadow: bool,

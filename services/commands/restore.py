@@ -20,7 +20,7 @@ from kit.settings import load as load_settings
 from kit.snapshot import SnapshotFailed, delete_empty_stream, restore_stream
 from services.commands.backup import MANIFEST, STREAM_NAMES, Manifest
 from services.commands.projector import rebuild_read_model
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, run_on_servers
 from services.commands.terminal import format_count, show_progress
 from services.projector.ledger.chain import LedgerBroken
 
@@ -31,8 +31,7 @@ class BadBackup(Exception):
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, exists=True, path_type=Path))
-@data_dir_option
-@handle_errors
+@on_servers
 def command(folder: Path, data_dir: Path) -> None:
     """Restore the backup in FOLDER; the servers must be empty, and no service may run yet.
 
@@ -44,8 +43,7 @@ def command(folder: Path, data_dir: Path) -> None:
     """
     try:
         manifest = _verify(folder)
-        with open_servers(data_dir, quieter="error") as found:
-            facts = run(_restore(found, folder, manifest))
+        facts = run_on_servers(data_dir, lambda found: _restore(found, folder, manifest))
     except (BadBackup, NotEmpty, SnapshotFailed, BlobsUnavailable, LedgerBroken) as error:
         raise click.ClickException(str(error)) from error
     restored = f"{format_count(facts, 'fact')} and {format_count(manifest.blobs, 'blob')}"

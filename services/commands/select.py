@@ -17,7 +17,7 @@ from kit.leader import Leadership
 from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.database import open_database
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, run_on_servers
 from services.commands.terminal import format_table
 from services.selector.adapters import BusLog, SqlReads
 from services.selector.app import JOB
@@ -38,8 +38,7 @@ REASONS: Final = {
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Only show what would be requested, and why.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@data_dir_option
-@handle_errors
+@on_servers
 def command(dry_run: bool, as_json: bool, data_dir: Path) -> None:
     """Request investigations of the next posts within today's budget, or preview them with --dry-run.
 
@@ -48,8 +47,7 @@ def command(dry_run: bool, as_json: bool, data_dir: Path) -> None:
     \b
     openerrata select --dry-run
     """
-    with open_servers(data_dir, quieter="error") as found:
-        selection, requested, others = run(_select(found, dry_run))
+    selection, requested, others = run_on_servers(data_dir, lambda found: _select(found, dry_run))
     if as_json:
         click.echo(json.dumps(_as_json(selection, requested, others), indent=2))
     else:

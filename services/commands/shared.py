@@ -78,6 +78,11 @@ def handle_errors(function: Callable[P, T]) -> Callable[P, T]:
     return wrapped
 
 
+def on_servers(function: Callable[P, T]) -> Callable[P, T]:
+    """Give a command the option `--data-dir`, and handle its errors."""
+    return data_dir_option(handle_errors(function))
+
+
 @contextmanager
 def open_servers(
     data_dir: Path,
@@ -100,6 +105,18 @@ def open_servers(
         infrastructure, data_dir.absolute(), start=start, needs=SERVER_NAMES if needs is None else needs
     ) as found:
         yield found
+
+
+def run_on_servers(
+    data_dir: Path,
+    main: Callable[[Servers], Coroutine[object, Never, T]],
+    *,
+    quieter: str = "error",
+    needs: Collection[ServiceName] | None = None,
+) -> T:
+    """Run a coroutine to its end on servers that are opened as by `open_servers`."""
+    with open_servers(data_dir, quieter=quieter, needs=needs) as found:
+        return run(main(found))
 
 
 def choose_log_level(infrastructure: Infrastructure, quieter: str | None) -> str:

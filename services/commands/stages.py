@@ -19,7 +19,7 @@ from kit.model_settings import AuditSettings, ChatSettings, LlmSettings, ModelSe
 from kit.models.prices import price_of
 from kit.models.stages import PROVIDERS
 from kit.settings import load
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, open_servers, run
 from services.commands.terminal import format_table
 from services.gateway.jobs.adapters import BusJobLog
 from services.gateway.jobs.stages import StageSettings
@@ -46,8 +46,7 @@ def command() -> None:
 
 
 @command.command()
-@data_dir_option
-@handle_errors
+@on_servers
 def show(data_dir: Path) -> None:
     """List the stages with model and price: of an article, in stage 2 of a new claim."""
 
@@ -73,8 +72,7 @@ def show(data_dir: Path) -> None:
 @click.argument("model", metavar="MODEL")
 @click.option("--max-tokens", type=click.IntRange(1, 200_000), help="Most tokens of an answer; without, as it is now.")
 @click.option("--temperature", type=click.FloatRange(0, 2), help="A number from 0 to 2; without, as it is now.")
-@data_dir_option
-@handle_errors
+@on_servers
 def set_(
     stage: Stage, provider: str, model: str, max_tokens: int | None, temperature: float | None, data_dir: Path
 ) -> None:

@@ -16,23 +16,21 @@ from kit.database import Database, is_current
 from kit.flow import Flow, compute_rates, measure_flow
 from kit.servers_in_use import Servers
 from services.commands.database import read_positions
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, run_on_servers
 
 
 @click.command()
 @click.option("--watch", is_flag=True, help="Repeat until Ctrl-C.")
 @click.option("--every", "every_s", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Seconds between.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object each time.")
-@data_dir_option
-@handle_errors
+@on_servers
 def command(watch: bool, every_s: float, as_json: bool, data_dir: Path) -> None:
     """Show every stream and consumer: lag, rates over --every seconds, and the oldest waiting fact.
 
     \b
     openerrata streams --watch --every 5
     """
-    with open_servers(data_dir, quieter="error") as found:
-        run(_watch(found, watch, every_s, as_json))
+    run_on_servers(data_dir, lambda found: _watch(found, watch, every_s, as_json))
 
 
 async def _watch(found: Servers, watch: bool, every_s: float, as_json: bool) -> None:

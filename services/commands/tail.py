@@ -22,7 +22,7 @@ from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.ordered import OrderedLog, StoredMessage
 from kit.pages import find_first_since, read_last_sequence, read_page
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, open_servers, run
 from services.commands.terminal import clean
 
 COLOURS: Final = {
@@ -83,8 +83,7 @@ class Moment(click.ParamType[datetime]):
 @click.option("--views", is_flag=True, help="Follow page views instead; they have their own stream.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.option("--no-follow", is_flag=True, help="End after the last stored fact instead of waiting for more.")
-@data_dir_option
-@handle_errors
+@on_servers
 def command(
     start: int | None,
     since: datetime | None,

@@ -14,15 +14,13 @@ from kit.bus import Bus
 from kit.clock import Clock, SystemClock
 from kit.database import Database
 from kit.publisher import PublishConflict
-from kit.servers_in_use import Servers
-from services.commands.breaker import by_option, open_watched
+from services.commands.breaker import by_option, run_on_watched
 from services.commands.gate_tier import TierReport, read_gate_tier
 from services.commands.reviews.samples import wait_for_projection
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers
 from services.curator.record.volumes import SqlVolumes
 from services.curator.volumes import KnownVariant, Seen, make_change, to_volume
 
-_NEEDS: Final = ("nats", "postgres")
 _SHORT: Final = 12
 
 
@@ -42,18 +40,15 @@ def command() -> None:
 
 
 @command.command()
-@data_dir_option
-@handle_errors
+@on_servers
 def show(data_dir: Path) -> None:
     """Show every variant that has a volume, and what it still has to earn."""
 
-    async def work(found: Servers) -> list[str]:
-        async with open_watched(found) as (_, database):
-            record = SqlVolumes(database)
-            return [_describe(each, await record.seen(each)) for each in await record.known()]
+    async def work(bus: Bus, database: Database) -> list[str]:
+        record = SqlVolumes(database)
+        return [_describe(each, await record.seen(each)) for each in await record.known()]
 
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        lines = run(work(found))
+    lines = run_on_watched(data_dir, work)
     for line in lines or ["no variant has a volume: whatever passes all gates is displayed"]:
         click.echo(line)
 
@@ -67,20 +62,18 @@ def show(data_dir: Path) -> None:
     help="What the bench printed of the gate tier.",
 )
 @by_option
-@data_dir_option
-@handle_errors
+@on_servers
 def admit_(variant: str, report: Path, by: str, data_dir: Path) -> None:
     """Enter what came of a variant's gate tier. It leaves the shadow once its runs and controls are clean too.
 
     VARIANT is its hash, of which the first characters are enough. A tier with a false flag puts it into the shadow.
     """
 
-    async def work(found: Servers) -> str:
-        async with open_watched(found) as (bus, database):
-            return await admit(bus, database, SystemClock(), variant, read_gate_tier(report), by)
-
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        click.echo(run(work(found)))
+    click.echo(
+        run_on_watched(
+            data_dir, lambda bus, database: admit(bus, database, SystemClock(), variant, read_gate_tier(report), by)
+        )
+    )
 
 
 async def admit(bus: Bus, database: Database, clock: Clock, variant: str, report: TierReport, by: str) -> str:

@@ -30,7 +30,7 @@ from kit.clock import Clock, SystemClock
 from kit.embedded import ServiceName
 from kit.publisher import PublishConflict
 from kit.servers_in_use import Servers
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, open_servers, run
 from tests.bench import casebook
 from tests.bench.casebook import Post
 from tlog.decision import prove_decision
@@ -129,8 +129,7 @@ def _keep(file: Path, data: bytes) -> None:
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--days", type=click.IntRange(1, 400), default=90, show_default=True, help="It is used so long.")
-@data_dir_option
-@handle_errors
+@on_servers
 def main(file: Path, days: int, data_dir: Path) -> None:
     """Commit to the posts of FILE in the decision log. The same file again changes nothing."""
     data = seal(file)

@@ -12,7 +12,7 @@ from services.commands.database import open_database
 from services.commands.export.folder import Manifest
 from services.commands.export.formats import Format
 from services.commands.export.run import DELETED, export
-from services.commands.shared import data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import on_servers, run_on_servers
 
 
 @click.command()
@@ -26,8 +26,7 @@ from services.commands.shared import data_dir_option, handle_errors, open_server
     help="What the files are.",
 )
 @click.option("--full", is_flag=True, help="Write everything again as the only part, and remove earlier parts.")
-@data_dir_option
-@handle_errors
+@on_servers
 def command(folder: Path, format_: Format, full: bool, data_dir: Path) -> None:
     """Write posts, versions, investigations, claims, sources, reviews and authors into FOLDER.
 
@@ -37,8 +36,9 @@ def command(folder: Path, format_: Format, full: bool, data_dir: Path) -> None:
     openerrata export public --format parquet
     """
     earlier = {path.name for path in folder.glob("part-*")}
-    with open_servers(data_dir, quieter="warning") as found:
-        manifest = run(_export(found.database_url, folder, format_, full))
+    manifest = run_on_servers(
+        data_dir, lambda found: _export(found.database_url, folder, format_, full), quieter="warning"
+    )
     part = manifest["parts"][-1]
     if part["name"] in earlier:
         click.echo(f"no changes up to {', '.join(f'{k} {v:,}' for k, v in manifest['positions'].items())}")

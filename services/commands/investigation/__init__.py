@@ -30,7 +30,7 @@ from services.commands.investigation.rendering import render
 from services.commands.investigation.replay import replay as replay_steps
 from services.commands.investigation.summary import Attempt, Step, Summary, summarize
 from services.commands.investigation.transcript import render_transcript
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, run_on_servers
 from services.commands.terminal import clean
 
 investigation_argument = click.argument("investigation", metavar="ID", type=click.UUID)
@@ -63,16 +63,14 @@ class _Loaded:
 @investigation_argument
 @click.option("--transcript", "with_transcripts", is_flag=True, help="Also every exchange with a model, verbatim.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@data_dir_option
-@handle_errors
+@on_servers
 def show(investigation: UUID, with_transcripts: bool, as_json: bool, data_dir: Path) -> None:
     """Show an investigation: requests, attempts, candidates, verdicts, sources, cost, result.
 
     It is read from the log, so it needs no database and includes what later facts overruled. A running investigation is
     shown as far as it has come.
     """
-    with open_servers(data_dir, quieter="error") as found:
-        loaded = run(_load(found, investigation, with_transcripts))
+    loaded = run_on_servers(data_dir, lambda found: _load(found, investigation, with_transcripts))
     if as_json:
         click.echo(json.dumps(_as_json(loaded, with_transcripts), indent=2, default=_encode))
         return
@@ -87,8 +85,7 @@ def show(investigation: UUID, with_transcripts: bool, as_json: bool, data_dir: P
 @command.command()
 @investigation_argument
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@data_dir_option
-@handle_errors
+@on_servers
 def replay(investigation: UUID, as_json: bool, data_dir: Path) -> None:
     """Run today's code over the recorded answers and compare the facts with the log, byte for byte.
 
@@ -96,8 +93,7 @@ def replay(investigation: UUID, as_json: bool, data_dir: Path) -> None:
     has changed. A step that differs and was made under earlier rules or prompts is marked OTHER RULES with the
     versions; exit status 3 if nothing else is wrong. Worker and times are not compared.
     """
-    with open_servers(data_dir, quieter="error") as found:
-        comparisons = run(_replay_recorded(found, investigation))
+    comparisons = run_on_servers(data_dir, lambda found: _replay_recorded(found, investigation))
     if as_json:
         click.echo(
             json.dumps(
@@ -114,30 +110,26 @@ def replay(investigation: UUID, as_json: bool, data_dir: Path) -> None:
 
 @command.command()
 @investigation_argument
-@data_dir_option
-@handle_errors
+@on_servers
 def retry(investigation: UUID, data_dir: Path) -> None:
     """Request a FAILED investigation again, at the instance's expense and without a cool-down.
 
     It gets a new round with up to four attempts; the earlier rounds are kept.
     """
-    with open_servers(data_dir, quieter="error") as found:
-        event = run(_decide(found, investigation, "retry"))
+    event = run_on_servers(data_dir, lambda found: _decide(found, investigation, "retry"))
     click.echo(f"requested; follow it with `openerrata investigation show {event.key()}`")
 
 
 @command.command()
 @investigation_argument
-@data_dir_option
-@handle_errors
+@on_servers
 def cancel(investigation: UUID, data_dir: Path) -> None:
     """End a pending or running investigation as FAILED, "cancelled by operator".
 
     No further attempt begins. A running attempt ends at its next checkpoint; what it finds is not published. `retry`
     requests the investigation again.
     """
-    with open_servers(data_dir, quieter="error") as found:
-        run(_decide(found, investigation, "cancel"))
+    run_on_servers(data_dir, lambda found: _decide(found, investigation, "cancel"))
     click.echo("cancelled")
 
 

@@ -21,7 +21,7 @@ from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.log.exported import NotAnExport
 from services.commands.log.monitor import NotVisited, visit
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, handle_errors, on_servers, run, run_on_servers
 from services.commands.terminal import clean_text
 from services.notary.settings import Identity, NotarySettings
 from tlog.decision import prove_decision
@@ -68,8 +68,7 @@ def key(origin: str) -> None:
 
 
 @command.command()
-@data_dir_option
-@handle_errors
+@on_servers
 def init(data_dir: Path) -> None:
     """Begin the log with the key in OPENERRATA_NOTARY_KEY, or go on with that key if the log has another.
 
@@ -77,8 +76,7 @@ def init(data_dir: Path) -> None:
     OPENERRATA_NOTARY_PREVIOUS_KEY for 90 days, so that both sign and nobody is left behind.
     """
     identity = _load_identity()
-    with open_servers(data_dir, quieter="warning") as found:
-        event = run(_open(found, identity))
+    event = run_on_servers(data_dir, lambda found: _open(found, identity), quieter="warning")
     if event is None:
         click.echo(f"nothing changed: {identity.key.name} is signed by this already")
     else:
@@ -89,13 +87,11 @@ def init(data_dir: Path) -> None:
 
 
 @command.command()
-@data_dir_option
-@handle_errors
+@on_servers
 def status(data_dir: Path) -> None:
     """Show how many decisions are in the log, and how many are under a published note. Exit status 1: some wait."""
     identity = _load_identity()
-    with open_servers(data_dir, quieter="error") as found:
-        row = run(_read_status(found, identity.key.name))
+    row = run_on_servers(data_dir, lambda found: _read_status(found, identity.key.name))
     if row is None:
         raise click.ClickException("the log has not begun: run `openerrata log init`, and keep the notary running")
     leaves, published, published_at, cosignatures, behind = row

@@ -28,7 +28,7 @@ from services.commands.database import open_database
 from services.commands.reviews.decisions import Imported, import_verdicts
 from services.commands.reviews.samples import Period, SheetLine, draw, find_seed
 from services.commands.reviews.sheet import BadSheet, parse_sheet, write_sheet
-from services.commands.shared import Group, data_dir_option, handle_errors, open_servers, run
+from services.commands.shared import Group, on_servers, open_servers, run, run_on_servers
 from services.gateway.ports import Unavailable
 from services.gateway.record.repository import PublicRecord
 from services.gateway.record.reviews import ReviewRecord
@@ -79,8 +79,7 @@ def _validate(kind: TypeAdapter[str], value: str, message: str) -> str:
     metavar="TEXT",
     help="Something public that was unknown before the last day. [default: a cosigned root of the decision log]",
 )
-@data_dir_option
-@handle_errors
+@on_servers
 def draw_(first: datetime, last: datetime, size: int, seed: str | None, data_dir: Path) -> None:
     """Draw findings that were published in these days, and write the sheet for reviewers as CSV.
 
@@ -100,8 +99,7 @@ def draw_(first: datetime, last: datetime, size: int, seed: str | None, data_dir
             chosen = seed or await find_seed(database, period)
             return await draw(bus, database, SystemClock(), period, size=size, seed=chosen, base=base)
 
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        lines = run(work(found))
+    lines = run_on_servers(data_dir, work, needs=_NEEDS)
     write_sheet(sys.stdout, lines)
     click.echo(f"{len(lines):,} findings drawn", err=True)
 
@@ -111,8 +109,7 @@ def draw_(first: datetime, last: datetime, size: int, seed: str | None, data_dir
 @click.option(
     "--reviewer", required=True, callback=_read_name, metavar="NAME", help="Who reviewed; the name becomes public."
 )
-@data_dir_option
-@handle_errors
+@on_servers
 def import_(file: Path, reviewer: str, data_dir: Path) -> None:
     """Store the verdicts of FILE, a CSV of which the columns `claim` and `verdict` are read.
 
@@ -143,8 +140,7 @@ def import_(file: Path, reviewer: str, data_dir: Path) -> None:
 
 @command.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@data_dir_option
-@handle_errors
+@on_servers
 def show(as_json: bool, data_dir: Path) -> None:
     """Show the samples and what reviewers said, as /accuracy does."""
 
