@@ -43,6 +43,8 @@ class AppealOpened(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.appeal.opened"
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     appeal_id: UUID
     investigation_id: UUID
@@ -54,12 +56,6 @@ class AppealOpened(OnceEvent):
     by_author: bool = False
     statement: Note | None = None
 
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return str(self.follows)
-
 
 class AppealProofOffered(Event):
     """Somebody names a page on which the author of the post is said to have published the appeal's token.
@@ -70,6 +66,7 @@ class AppealProofOffered(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.appeal.proof_offered"
+    KEY: ClassVar[str] = "investigation_id"
 
     appeal_id: UUID
     investigation_id: UUID
@@ -80,9 +77,6 @@ class AppealProofOffered(Event):
     def has_expired(self, now: datetime) -> bool:
         """Whether the token may no longer be looked for: a promised date, so it follows the time of day."""
         return self.until <= now
-
-    def key(self) -> str:
-        return str(self.investigation_id)
 
     def identity(self) -> str:
         return str(self.observation.observation_id)
@@ -95,17 +89,13 @@ class AppealProofChecked(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.appeal.proof_checked"
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("proof_id",)
 
     proof_id: UUID
     appeal_id: UUID
     investigation_id: UUID
     outcome: ProofOutcome
-
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return str(self.proof_id)
 
 
 class AppealDecided(OnceEvent):
@@ -115,14 +105,10 @@ class AppealDecided(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.appeal.decided"
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     appeal_id: UUID
     investigation_id: UUID
     outcome: AppealOutcome
     reason: Note
-
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return str(self.follows)

@@ -90,6 +90,8 @@ class AssertionAnalysisRequested(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.assertion.analysis_requested"
+    KEY: ClassVar[str] = "assertion_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("run_id", "requested_by")
 
     assertion_id: UUID
     run_id: UUID
@@ -105,12 +107,6 @@ class AssertionAnalysisRequested(OnceEvent):
     score_epoch: int = Field(default=0, ge=0)
     requested_by: UUID
 
-    def key(self) -> str:
-        return str(self.assertion_id)
-
-    def identity(self) -> str:
-        return f"{self.run_id}|{self.requested_by}"
-
 
 class AssertionAnalysed(OnceEvent):
     """The assertion was analysed; the newest analysis counts until `expires_at` unless it is invalidated.
@@ -120,6 +116,8 @@ class AssertionAnalysed(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.assertion.analysed"
+    KEY: ClassVar[str] = "assertion_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("analysis_id",)
 
     assertion_id: UUID
     analysis_id: UUID
@@ -143,12 +141,6 @@ class AssertionAnalysed(OnceEvent):
             raise ValueError("recommended is the ordinal of one of the scenarios")
         return self
 
-    def key(self) -> str:
-        return str(self.assertion_id)
-
-    def identity(self) -> str:
-        return str(self.analysis_id)
-
 
 class AssertionInvalidated(Event):
     """What was analysed before this no longer serves; `analysis_id` None: no analysis of the assertion does.
@@ -157,13 +149,11 @@ class AssertionInvalidated(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.assertion.invalidated"
+    KEY: ClassVar[str] = "assertion_id"
 
     assertion_id: UUID
     analysis_id: UUID | None = None
     why: InvalidationReason
-
-    def key(self) -> str:
-        return str(self.assertion_id)
 
     def identity(self) -> str:
         return f"{self.analysis_id or ''}|{self.why}"

@@ -33,6 +33,8 @@ class BreakerChanged(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.breaker.changed"
+    KEY: ClassVar[str] = "scope"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     scope: BreakerScope
     state: BreakerState
@@ -41,9 +43,3 @@ class BreakerChanged(OnceEvent):
     cause: str | None = Field(default=None, min_length=1, max_length=500)
     by: str = Field(min_length=1, max_length=40)
     quota: int | None = Field(default=None, ge=0)
-
-    def key(self) -> str:
-        return self.scope
-
-    def identity(self) -> str:
-        return str(self.follows)

@@ -22,15 +22,12 @@ from contracts.v1.parts import CheckedSource, ClaimPayload, Prompt, TextRef, Usa
 class ClaimEvent(Event):
     """Base of the claim's events. `round` is the request's: after a failure a claim is proposed and judged anew."""
 
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("claim_id", "round")
+
     investigation_id: UUID
     claim_id: UUID
     round: int = Field(default=1, ge=1)
-
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return f"{self.claim_id}|{self.round}"
 
 
 class ClaimProposed(ClaimEvent):
@@ -63,18 +60,14 @@ class ClaimValidationStarted(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.validation_started"
+    KEY: ClassVar[str] = "claim_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("round", "attempt", "delivery_count")
 
     investigation_id: UUID
     claim_id: UUID
     round: int = Field(default=1, ge=1)
     attempt: int = Field(ge=1)
     delivery_count: int = Field(ge=1)
-
-    def key(self) -> str:
-        return str(self.claim_id)
-
-    def identity(self) -> str:
-        return f"{self.round}|{self.attempt}|{self.delivery_count}"
 
 
 class ClaimApproved(ClaimEvent):
@@ -124,6 +117,8 @@ class ClaimHoldEnded(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.hold_ended"
+    KEY: ClassVar[str] = "claim_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("round",)
 
     investigation_id: UUID
     claim_id: UUID
@@ -132,12 +127,6 @@ class ClaimHoldEnded(OnceEvent):
     code: str | None = None
     views_a_day: int | None = Field(default=None, ge=0)
     hold_s: int | None = Field(default=None, ge=0)
-
-    def key(self) -> str:
-        return str(self.claim_id)
-
-    def identity(self) -> str:
-        return str(self.round)
 
 
 class ClaimRejected(ClaimEvent):
@@ -189,6 +178,7 @@ class ClaimValidationRetryScheduled(ClaimEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.claim.validation_retry_scheduled"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("claim_id", "round", "review_attempt")
 
     review_attempt: int = Field(ge=1)
     failure: FailureClass
@@ -205,6 +195,3 @@ class ClaimValidationRetryScheduled(ClaimEvent):
     gates: tuple[GateResult, ...] = ()
     opinion: Opinion | None = None
     retry_at: datetime
-
-    def identity(self) -> str:
-        return f"{super().identity()}|{self.review_attempt}"

@@ -34,6 +34,7 @@ class ControlCommitted(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.control.committed"
+    KEY: ClassVar[str] = "batch_id"
 
     commitment: Sha256
     size: int = Field(ge=1, le=MOST_CONTROLS)
@@ -44,9 +45,6 @@ class ControlCommitted(OnceEvent):
     def batch_id(self) -> UUID:
         """The id of the list."""
         return control_batch_id(self.commitment)
-
-    def key(self) -> str:
-        return str(self.batch_id)
 
 
 class OpenedControl(Value):
@@ -61,9 +59,7 @@ class ControlOpened(OnceEvent):
     """The list is public, with what came of each post."""
 
     SUBJECT: ClassVar[str] = "errata.v1.control.opened"
+    KEY: ClassVar[str] = "batch_id"
 
     batch_id: UUID
     controls: tuple[OpenedControl, ...] = Field(min_length=1, max_length=MOST_CONTROLS)
-
-    def key(self) -> str:
-        return str(self.batch_id)

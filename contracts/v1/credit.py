@@ -33,6 +33,7 @@ class CreditPosted(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.credit.posted"
+    KEY: ClassVar[str] = "period_id"
 
     period_id: UUID
     account_id: UUID
@@ -53,9 +54,6 @@ class CreditPosted(OnceEvent):
         if (self.job_id is None, self.adjustment_id is not None) != (self.entry == "ADJUSTED",) * 2:
             raise ValueError("ADJUSTED has an adjustment_id, every other entry a job_id")
         return self
-
-    def key(self) -> str:
-        return str(self.period_id)
 
     def identity(self) -> str:
         return f"{self.job_id or self.adjustment_id}|{self.entry}"

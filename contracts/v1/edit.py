@@ -24,6 +24,8 @@ class EditMade(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.edit.made"
+    KEY: ClassVar[str] = "entry_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("edit_id",)
 
     entry_id: UUID
     edit_id: UUID
@@ -38,9 +40,3 @@ class EditMade(OnceEvent):
     before: EphemeralRef
     after: EphemeralRef
     by: UUID | None = None
-
-    def key(self) -> str:
-        return str(self.entry_id)
-
-    def identity(self) -> str:
-        return str(self.edit_id)

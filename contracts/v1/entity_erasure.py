@@ -22,6 +22,8 @@ class EntityErasureOrdered(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.entity_erasure.ordered"
+    KEY: ClassVar[str] = "entity_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("erasure_id", "part")
 
     entity_id: UUID
     entity_type: EntityType
@@ -29,9 +31,3 @@ class EntityErasureOrdered(Event):
     reason: Code
     part: int = Field(default=1, ge=1)
     facts: tuple[ErasedFact, ...] = ()
-
-    def key(self) -> str:
-        return str(self.entity_id)
-
-    def identity(self) -> str:
-        return f"{self.erasure_id}|{self.part}"

@@ -25,18 +25,14 @@ class EntryPublished(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.entry.published"
+    KEY: ClassVar[str] = "entry_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("by",)
 
     entry_id: UUID
     assertion_id: UUID
     wording: Wording
     domain: Word
     by: UUID
-
-    def key(self) -> str:
-        return str(self.entry_id)
-
-    def identity(self) -> str:
-        return str(self.by)
 
 
 class EntryStaled(OnceEvent):
@@ -47,14 +43,10 @@ class EntryStaled(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.entry.staled"
+    KEY: ClassVar[str] = "entry_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("trigger", "cause_id")
 
     entry_id: UUID
     parts: tuple[StalePart, ...] = Field(min_length=1)
     trigger: StaleTrigger
     cause_id: UUID
-
-    def key(self) -> str:
-        return str(self.entry_id)
-
-    def identity(self) -> str:
-        return f"{self.trigger}|{self.cause_id}"

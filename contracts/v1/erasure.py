@@ -26,15 +26,11 @@ class ErasureOrdered(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.erasure.ordered"
+    KEY: ClassVar[str] = "post_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("erasure_id", "part")
 
     erasure_id: UUID
     post_id: UUID
     reason: str
     part: int = Field(default=1, ge=1)
     facts: tuple[ErasedFact, ...] = ()
-
-    def key(self) -> str:
-        return str(self.post_id)
-
-    def identity(self) -> str:
-        return f"{self.erasure_id}|{self.part}"

@@ -21,17 +21,22 @@ PREFIX = "errata.v1."
 
 
 class Event(Value):
-    """Base of all events. `SUBJECT` is `errata.v1.<aggregate>.<event>`; the key is the aggregate's id."""
+    """Base of all events. `SUBJECT` is `errata.v1.<aggregate>.<event>`; the key is the aggregate's id.
+
+    `KEY` names the attribute that is the key, `IDENTITY` those that make up the identity.
+    """
 
     SUBJECT: ClassVar[str]
+    KEY: ClassVar[str]
+    IDENTITY: ClassVar[tuple[str, ...]] = ()
 
     def key(self) -> str:
         """The id of the aggregate; the last token of the subject."""
-        raise NotImplementedError
+        return str(getattr(self, self.KEY))
 
     def identity(self) -> str:
         """What distinguishes this event from others with the same subject and key; empty if there is only one."""
-        return ""
+        return "|".join([str(getattr(self, name)) for name in self.IDENTITY])
 
     def subject(self) -> str:
         """Where the event is published: `errata.v1.<aggregate>.<event>.<key>`."""

@@ -22,6 +22,8 @@ class FindingChanged(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.finding.changed"
+    KEY: ClassVar[str] = "claim_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     claim_id: UUID
     investigation_id: UUID
@@ -29,9 +31,3 @@ class FindingChanged(OnceEvent):
     cause: FindingCause
     note: Note
     mistake: bool = False
-
-    def key(self) -> str:
-        return str(self.claim_id)
-
-    def identity(self) -> str:
-        return str(self.follows)

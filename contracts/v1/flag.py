@@ -19,6 +19,7 @@ class FlagRaised(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.flag.raised"
+    KEY: ClassVar[str] = "flag_id"
 
     flag_id: UUID
     entity_type: Code
@@ -30,14 +31,13 @@ class FlagRaised(OnceEvent):
     account_id: UUID | None = None
     range_key: Sha256 | None = None
 
-    def key(self) -> str:
-        return str(self.flag_id)
-
 
 class FlagResolved(OnceEvent):
     """A moderator decided on an objection. Shapes: `note` holds the reason; the other ids are the objection's."""
 
     SUBJECT: ClassVar[str] = "errata.v1.flag.resolved"
+    KEY: ClassVar[str] = "flag_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("status", "by")
 
     flag_id: UUID
     entity_type: Code
@@ -45,9 +45,3 @@ class FlagResolved(OnceEvent):
     status: Literal["ACCEPTED", "DISMISSED"]
     note: EphemeralRef
     by: UUID
-
-    def key(self) -> str:
-        return str(self.flag_id)
-
-    def identity(self) -> str:
-        return f"{self.status}|{self.by}"

@@ -13,6 +13,8 @@ class IntegrityAnomalyDetected(Event):
     """Observed and canonical values differ; the site's text was used, and the observation was accepted."""
 
     SUBJECT: ClassVar[str] = "errata.v1.integrity.anomaly_detected"
+    KEY: ClassVar[str] = "post_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("observation_id", "kind")
 
     post_id: UUID
     post: PostRef
@@ -20,9 +22,3 @@ class IntegrityAnomalyDetected(Event):
     kind: str
     observed: str
     canonical: str
-
-    def key(self) -> str:
-        return str(self.post_id)
-
-    def identity(self) -> str:
-        return f"{self.observation_id}|{self.kind}"

@@ -45,6 +45,8 @@ class InvestigationRequested(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.requested"
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("round",)
 
     investigation_id: UUID
     version_id: UUID
@@ -64,12 +66,6 @@ class InvestigationRequested(OnceEvent):
             raise ValueError("an ORIGINAL has no origin_id, everything else has one")
         return self
 
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return str(self.round)
-
 
 class InvestigationStarted(OnceEvent):
     """An attempt begins. `input` is the same in every attempt: the snapshot the first one took.
@@ -81,6 +77,8 @@ class InvestigationStarted(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.started"
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     investigation_id: UUID
     version_id: UUID
@@ -98,12 +96,6 @@ class InvestigationStarted(OnceEvent):
     rules: str | None = None
     gates: GatePolicy | None = None
 
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return str(self.attempt)
-
 
 class InvestigationDrafted(OnceEvent):
     """The model has finished; the result is whatever of `claim_ids` passes validation or was retained.
@@ -113,6 +105,8 @@ class InvestigationDrafted(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.drafted"
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     investigation_id: UUID
     attempt: int = Field(ge=1)
@@ -121,12 +115,6 @@ class InvestigationDrafted(OnceEvent):
     model: ModelName
     usage: Usage
     transcript: TextRef
-
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return str(self.attempt)
 
 
 class InvestigationAdvanced(Event):
@@ -137,6 +125,8 @@ class InvestigationAdvanced(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.advanced"
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt", "calls")
 
     investigation_id: UUID
     attempt: int = Field(ge=1)
@@ -144,12 +134,6 @@ class InvestigationAdvanced(Event):
     before: Sha256 | None = None
     segment: TextRef
     usage: Usage
-
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return f"{self.attempt}|{self.calls}"
 
 
 class InvestigationRetryScheduled(Event):
@@ -159,6 +143,8 @@ class InvestigationRetryScheduled(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.retry_scheduled"
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     investigation_id: UUID
     attempt: int = Field(ge=1)
@@ -170,12 +156,6 @@ class InvestigationRetryScheduled(Event):
     transcript: TextRef | None = None
     retry_at: datetime
 
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return str(self.attempt)
-
 
 class InvestigationCompleted(OnceEvent):
     """The investigation is complete; `claims` is everything that was found wrong, often nothing.
@@ -185,6 +165,7 @@ class InvestigationCompleted(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.completed"
+    KEY: ClassVar[str] = "investigation_id"
 
     investigation_id: UUID
     version_id: UUID
@@ -195,9 +176,6 @@ class InvestigationCompleted(OnceEvent):
     claims: tuple[PublishedClaim, ...] = ()
     provenance: Provenance | None = None
     round: int = Field(default=1, ge=1)
-
-    def key(self) -> str:
-        return str(self.investigation_id)
 
     def identity(self) -> str:
         return "" if self.round == 1 else str(self.round)
@@ -211,6 +189,8 @@ class InvestigationFailed(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.investigation.failed"
+    KEY: ClassVar[str] = "investigation_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("round",)
 
     investigation_id: UUID
     version_id: UUID
@@ -223,9 +203,3 @@ class InvestigationFailed(OnceEvent):
     error_name: str | None = None
     usage: Usage | None = None
     transcript: TextRef | None = None
-
-    def key(self) -> str:
-        return str(self.investigation_id)
-
-    def identity(self) -> str:
-        return str(self.round)

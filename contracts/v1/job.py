@@ -111,18 +111,14 @@ class JobIdempotencyKeyBound(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.job.idempotency_key_bound"
+    KEY: ClassVar[str] = "key_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("job_id",)
 
     key_id: UUID
     account_id: UUID
     job_id: UUID
     body_sha256: Sha256
     expires_at: datetime
-
-    def key(self) -> str:
-        return str(self.key_id)
-
-    def identity(self) -> str:
-        return str(self.job_id)
 
 
 class JobRequested(OnceEvent):
@@ -134,6 +130,7 @@ class JobRequested(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.job.requested"
+    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     account_id: UUID
@@ -157,9 +154,6 @@ class JobRequested(OnceEvent):
             raise ValueError("mode CACHE_ONLY reserves nothing")
         return self
 
-    def key(self) -> str:
-        return str(self.job_id)
-
 
 class JobFetched(OnceEvent):
     """The article is there, and everything that later steps must not change under a running job is frozen.
@@ -169,6 +163,7 @@ class JobFetched(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.job.fetched"
+    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     content_sha256: Sha256
@@ -179,9 +174,6 @@ class JobFetched(OnceEvent):
     stages: tuple[StageModel, ...] = Field(min_length=1)
     score_epoch: int = Field(ge=0)
 
-    def key(self) -> str:
-        return str(self.job_id)
-
 
 class JobExtracted(OnceEvent):
     """The article's claims are known.
@@ -191,6 +183,7 @@ class JobExtracted(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.job.extracted"
+    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     extraction: EphemeralRef
@@ -205,33 +198,26 @@ class JobExtracted(OnceEvent):
             raise ValueError("an extraction that was taken from another job was not bought in a run")
         return self
 
-    def key(self) -> str:
-        return str(self.job_id)
-
 
 class JobPlanned(OnceEvent):
     """Every claim was looked up in the cache, and what is missing and paid for was requested."""
 
     SUBJECT: ClassVar[str] = "errata.v1.job.planned"
+    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     claims: tuple[PlannedClaim, ...] = ()
-
-    def key(self) -> str:
-        return str(self.job_id)
 
 
 class JobResolved(OnceEvent):
     """Nothing more is waited for: every claim has its analysis, has failed or is missing. `complete`: all have one."""
 
     SUBJECT: ClassVar[str] = "errata.v1.job.resolved"
+    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     claims: tuple[ResolvedClaim, ...] = ()
     complete: bool
-
-    def key(self) -> str:
-        return str(self.job_id)
 
 
 class JobEnded(OnceEvent):
@@ -242,6 +228,7 @@ class JobEnded(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.job.ended"
+    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     outcome: JobOutcome
@@ -267,9 +254,6 @@ class JobEnded(OnceEvent):
         if self.outcome == "FAILED" and self.charged_micro_usd:
             raise ValueError("a job that FAILED charges nothing")
         return self
-
-    def key(self) -> str:
-        return str(self.job_id)
 
     def identity(self) -> str:
         """The outcome, so that another end is refused instead of taken for a repetition."""

@@ -22,6 +22,7 @@ class LabelIssued(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.label.issued"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     uri: RecordUri
     cid: Cid
@@ -35,6 +36,3 @@ class LabelIssued(OnceEvent):
 
     def key(self) -> str:
         return str(label_id(self.uri, self.cid, self.val))
-
-    def identity(self) -> str:
-        return str(self.follows)

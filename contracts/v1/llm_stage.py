@@ -21,6 +21,7 @@ class LlmStageConfigured(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.llm_stage.configured"
+    KEY: ClassVar[str] = "stage"
 
     stage: StageName
     provider: Name
@@ -28,9 +29,6 @@ class LlmStageConfigured(OnceEvent):
     max_tokens: int = Field(ge=1, le=200_000)
     temperature: float = Field(ge=0, le=2)
     by: UUID
-
-    def key(self) -> str:
-        return self.stage
 
     def identity(self) -> str:
         """All of it, so that another admin's change at the same moment is refused."""

@@ -24,6 +24,8 @@ class LogChanged(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.log.changed"
+    KEY: ClassVar[str] = "log_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     origin: Origin
     what: Literal["OPENED", "KEYS"]
@@ -34,9 +36,3 @@ class LogChanged(OnceEvent):
     def log_id(self) -> UUID:
         """The id of the log."""
         return log_id(self.origin)
-
-    def key(self) -> str:
-        return str(self.log_id)
-
-    def identity(self) -> str:
-        return str(self.follows)

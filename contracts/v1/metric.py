@@ -20,6 +20,7 @@ class MetricSampled(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.metric.sampled"
+    KEY: ClassVar[str] = "metric_id"
 
     slot: Hour
     type: Code
@@ -28,9 +29,6 @@ class MetricSampled(OnceEvent):
     target: float | None = None
     at_most: bool = False
     n: int = Field(ge=1)
-
-    def key(self) -> str:
-        return str(self.metric_id)
 
     @property
     def metric_id(self) -> UUID:

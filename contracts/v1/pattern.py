@@ -21,6 +21,7 @@ class PatternRecorded(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.pattern.recorded"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("epoch",)
 
     epoch: Epoch
     category: Code
@@ -31,6 +32,3 @@ class PatternRecorded(OnceEvent):
 
     def key(self) -> str:
         return str(pattern_id(self.category, self.cause))
-
-    def identity(self) -> str:
-        return str(self.epoch)

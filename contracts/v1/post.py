@@ -16,6 +16,8 @@ class PostViewed(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.post.viewed"
+    KEY: ClassVar[str] = "post_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("view_id",)
 
     view_id: UUID
     post_id: UUID
@@ -23,12 +25,6 @@ class PostViewed(Event):
     viewer_key: Sha256
     ip_range_key: Sha256
     reporter_key: Sha256 | None = None
-
-    def key(self) -> str:
-        return str(self.post_id)
-
-    def identity(self) -> str:
-        return str(self.view_id)
 
 
 class PostHinted(Event):
@@ -38,13 +34,9 @@ class PostHinted(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.post.hinted"
+    KEY: ClassVar[str] = "post_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("hint_id",)
 
     hint_id: UUID
     post_id: UUID
     ip_range_key: Sha256
-
-    def key(self) -> str:
-        return str(self.post_id)
-
-    def identity(self) -> str:
-        return str(self.hint_id)

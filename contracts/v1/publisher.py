@@ -19,6 +19,8 @@ Percent = Annotated[int, Field(ge=0, le=100)]
 class PublisherEvent(OnceEvent):
     """A fact about a publisher, whose id derives from its domain."""
 
+    KEY: ClassVar[str] = "publisher_id"
+
     publisher_id: UUID
     domain: Domain
 
@@ -27,9 +29,6 @@ class PublisherEvent(OnceEvent):
         if self.publisher_id != publisher_id(self.domain):
             raise ValueError("publisher_id is that of the domain")
         return self
-
-    def key(self) -> str:
-        return str(self.publisher_id)
 
 
 class PublisherScored(PublisherEvent):
@@ -41,6 +40,7 @@ class PublisherScored(PublisherEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.publisher.scored"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("epoch",)
 
     epoch: Epoch
     score: float = Field(ge=0, le=100)
@@ -52,9 +52,6 @@ class PublisherScored(PublisherEvent):
     citations: int = Field(ge=0)
     claims: int = Field(ge=0)
     why: ScoreReason
-
-    def identity(self) -> str:
-        return str(self.epoch)
 
 
 class PublisherRated(PublisherEvent):
@@ -87,6 +84,7 @@ class PublisherEpochClosed(OnceEvent):
     """Every score of an epoch is stored: from now on jobs may pin it."""
 
     SUBJECT: ClassVar[str] = "errata.v1.publisher.epoch_closed"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("epoch",)
 
     epoch: Epoch
     publishers: int = Field(ge=0)
@@ -94,6 +92,3 @@ class PublisherEpochClosed(OnceEvent):
     def key(self) -> str:
         """One for all, so that the newest is one look-up."""
         return "weekly"
-
-    def identity(self) -> str:
-        return str(self.epoch)

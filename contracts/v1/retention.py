@@ -17,13 +17,9 @@ class RetentionPurged(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.retention.purged"
+    KEY: ClassVar[str] = "slot"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("what",)
 
     slot: Hour
     what: Code
     before: datetime
-
-    def key(self) -> str:
-        return self.slot
-
-    def identity(self) -> str:
-        return self.what

@@ -24,6 +24,7 @@ class ReviewSampled(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.review.sampled"
+    KEY: ClassVar[str] = "sample_id"
 
     seed: Seed
     first_day: date
@@ -37,23 +38,16 @@ class ReviewSampled(OnceEvent):
         """The id of the sample."""
         return review_sample_id(self.seed, self.first_day, self.last_day, self.size)
 
-    def key(self) -> str:
-        return str(self.sample_id)
-
 
 class ReviewDecided(OnceEvent):
     """A reviewer's verdict on a finding of a sample; a reviewer's newest one on a finding counts."""
 
     SUBJECT: ClassVar[str] = "errata.v1.review.decided"
+    KEY: ClassVar[str] = "claim_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     claim_id: UUID
     sample_id: UUID
     verdict: ReviewVerdict
     reviewer: ReviewerName
     decided_on: date
-
-    def key(self) -> str:
-        return str(self.claim_id)
-
-    def identity(self) -> str:
-        return str(self.follows)

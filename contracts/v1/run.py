@@ -55,6 +55,7 @@ class RunStarted(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.run.started"
+    KEY: ClassVar[str] = "run_id"
 
     run_id: UUID
     step: StepName
@@ -69,9 +70,6 @@ class RunStarted(OnceEvent):
     rules: Name
     cost_limit_micro_usd: MicroUsd | None = None
 
-    def key(self) -> str:
-        return str(self.run_id)
-
     def identity(self) -> str:
         """Attempt and worker, so that another worker's start of the same attempt is refused."""
         return f"{self.attempt}|{self.delivery_count}|{self.worker}"
@@ -85,6 +83,8 @@ class RunAdvanced(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.run.advanced"
+    KEY: ClassVar[str] = "run_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt", "calls")
 
     run_id: UUID
     attempt: int = Field(ge=1)
@@ -92,12 +92,6 @@ class RunAdvanced(Event):
     before: Sha256 | None = None
     segment: EphemeralRef
     usage: Usage
-
-    def key(self) -> str:
-        return str(self.run_id)
-
-    def identity(self) -> str:
-        return f"{self.attempt}|{self.calls}"
 
 
 class RunRetryScheduled(Event):
@@ -107,6 +101,8 @@ class RunRetryScheduled(Event):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.run.retry_scheduled"
+    KEY: ClassVar[str] = "run_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     run_id: UUID
     attempt: int = Field(ge=1)
@@ -118,17 +114,13 @@ class RunRetryScheduled(Event):
     transcript: EphemeralRef | None = None
     retry_at: datetime
 
-    def key(self) -> str:
-        return str(self.run_id)
-
-    def identity(self) -> str:
-        return str(self.attempt)
-
 
 class RunFailed(OnceEvent):
     """A run ended without a result. `attempt` 0: none was begun. Fields as in `RunRetryScheduled`."""
 
     SUBJECT: ClassVar[str] = "errata.v1.run.failed"
+    KEY: ClassVar[str] = "run_id"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     run_id: UUID
     attempt: int = Field(ge=0)
@@ -138,9 +130,3 @@ class RunFailed(OnceEvent):
     error_name: Name | None = None
     usage: Usage | None = None
     transcript: EphemeralRef | None = None
-
-    def key(self) -> str:
-        return str(self.run_id)
-
-    def identity(self) -> str:
-        return str(self.attempt)

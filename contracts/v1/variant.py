@@ -56,6 +56,8 @@ class VariantChanged(OnceEvent):
     """
 
     SUBJECT: ClassVar[str] = "errata.v1.variant.changed"
+    KEY: ClassVar[str] = "variant"
+    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     variant: Sha256
     parts: VariantParts
@@ -69,9 +71,3 @@ class VariantChanged(OnceEvent):
     through: int = Field(default=0, ge=0)
     why: str = Field(min_length=1, max_length=500)
     by: str = Field(min_length=1, max_length=40)
-
-    def key(self) -> str:
-        return self.variant
-
-    def identity(self) -> str:
-        return str(self.follows)

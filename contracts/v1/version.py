@@ -15,15 +15,14 @@ from contracts.v1.parts import ImageOccurrence, PostRef, Provenance, Sha256, Tex
 class VersionEvent(Event):
     """Base of the version's events; the newest sighting wins where a value may change."""
 
+    KEY: ClassVar[str] = "version_id"
+
     version_id: UUID
     post_id: UUID
     post: PostRef
     version_hash: Sha256
     provenance: Provenance
     sighting: Sighting
-
-    def key(self) -> str:
-        return str(self.version_id)
 
     def identity(self) -> str:
         return str(self.sighting.observation_id)
