@@ -9,6 +9,7 @@ from typing import Final
 from contracts.v1 import BreakerChanged, ControlCommitted, ControlOpened, InvestigationRequested, VariantChanged
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material
+from services.projector.projections.rules import rows_by
 from services.projector.rows.accuracy import (
     BREAKERS,
     CONTROL_BATCHES,
@@ -27,15 +28,8 @@ _BATCH: Final = CONTROL_BATCHES.by()
 _RUN: Final = CONTROL_RUNS.by()
 _RUNS_OF: Final = CONTROL_RUNS.by("batch_id")
 
-
-def variant_keys(event: VariantChanged) -> Sequence[RowKey]:
-    """The volume of the variant."""
-    return ((_VARIANT, event.variant),)
-
-
-def breaker_keys(event: BreakerChanged) -> Sequence[RowKey]:
-    """The breaker of the scope."""
-    return ((_BREAKER, event.scope),)
+variant_keys: Final = rows_by((_VARIANT, "variant"))
+breaker_keys: Final = rows_by((_BREAKER, "scope"))
 
 
 def commit_keys(event: ControlCommitted) -> Sequence[RowKey]:
@@ -43,9 +37,7 @@ def commit_keys(event: ControlCommitted) -> Sequence[RowKey]:
     return () if event.holds is not None else ((_BATCH, event.batch_id),)
 
 
-def open_keys(event: ControlOpened) -> Sequence[RowKey]:
-    """The list with its runs."""
-    return (_BATCH, event.batch_id), (_RUNS_OF, event.batch_id)
+open_keys: Final = rows_by((_BATCH, "batch_id"), (_RUNS_OF, "batch_id"))
 
 
 def run_keys(event: InvestigationRequested) -> Sequence[RowKey]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from contracts.v1 import AppealDecided, AppealOpened, AppealProofChecked
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material
+from services.projector.projections.rules import rows_by
 from services.projector.rows.appeals import APPEALS, Appeal
-from services.projector.rows.table import RowKey, Tables
+from services.projector.rows.table import Tables
 
 PROVEN: Final = "PROVEN"
 _APPEAL: Final = APPEALS.by()
 
-
-def keys(event: AppealOpened | AppealProofChecked | AppealDecided) -> Sequence[RowKey]:
-    """The appeal."""
-    return ((_APPEAL, event.appeal_id),)
+keys: Final = rows_by((_APPEAL, "appeal_id"))
 
 
 def open_appeal(tables: Tables, fact: Fact, event: AppealOpened, material: Material) -> None:

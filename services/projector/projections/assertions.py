@@ -19,6 +19,7 @@ from contracts.v1.ids import evidence_id, scenario_id
 from services.projector.facts.fact import Fact
 from services.projector.projections import catalogue, runs
 from services.projector.projections.material import Material, read_words
+from services.projector.projections.rules import rows_by
 from services.projector.rows import assertions as rows
 from services.projector.rows.table import RowKey, Tables
 
@@ -28,10 +29,7 @@ _SAMPLES: Final = rows.SAMPLES.by("assertion_id")
 _ANALYSIS: Final = rows.ANALYSES.by()
 _OF_ASSERTION: Final = rows.ANALYSES.by("assertion_id")
 
-
-def request_keys(event: AssertionAnalysisRequested) -> Sequence[RowKey]:
-    """An assertion with its samples."""
-    return (_ASSERTION, event.assertion_id), (_SAMPLES, event.assertion_id)
+request_keys: Final = rows_by((_ASSERTION, "assertion_id"), (_SAMPLES, "assertion_id"))
 
 
 def analysis_keys(event: AssertionAnalysed) -> Sequence[RowKey]:

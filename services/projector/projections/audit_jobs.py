@@ -9,6 +9,7 @@ from contracts.v1 import JobEnded, JobExtracted, JobFetched, JobPlanned, JobRequ
 from services.projector.facts.fact import Fact
 from services.projector.projections import runs
 from services.projector.projections.material import Material
+from services.projector.projections.rules import rows_by
 from services.projector.rows.jobs import JOB_CLAIMS, JOBS, Job, JobClaim
 from services.projector.rows.table import RowKey, Tables
 
@@ -17,15 +18,8 @@ _CLAIMS: Final = JOB_CLAIMS.by("job_id")
 
 JobEvent = JobRequested | JobFetched | JobExtracted | JobPlanned | JobResolved | JobEnded
 
-
-def job_keys(event: JobEvent) -> Sequence[RowKey]:
-    """The row of a job."""
-    return ((_JOB, event.job_id),)
-
-
-def claim_keys(event: JobPlanned | JobResolved) -> Sequence[RowKey]:
-    """A job with its claims."""
-    return (_JOB, event.job_id), (_CLAIMS, event.job_id)
+job_keys: Final = rows_by((_JOB, "job_id"))
+claim_keys: Final = rows_by((_JOB, "job_id"), (_CLAIMS, "job_id"))
 
 
 def end_keys(event: JobExtracted | JobEnded) -> Sequence[RowKey]:

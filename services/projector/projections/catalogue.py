@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from contracts.jobs.words import EntryWords, FlagWords, Remark
 from contracts.v1 import AssertionAnalysed, EditMade, EntryPublished, EntryStaled, FlagRaised, FlagResolved
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material, read_words
+from services.projector.projections.rules import rows_by
 from services.projector.rows import catalogue as rows
 from services.projector.rows.assertions import ASSERTIONS
-from services.projector.rows.table import RowKey, Tables
+from services.projector.rows.table import Tables
 
 ENTITY: Final = "ENTRY"
 _ASSERTION: Final = ASSERTIONS.by()
@@ -20,30 +20,11 @@ _OF_ASSERTION: Final = rows.ENTRIES.by("assertion_id")
 _EDIT: Final = rows.EDITS.by()
 _FLAG: Final = rows.FLAGS.by()
 
-
-def publication_keys(event: EntryPublished) -> Sequence[RowKey]:
-    """An entry, and the assertion that it is about."""
-    return (_ENTRY, event.entry_id), (_ASSERTION, event.assertion_id)
-
-
-def edit_keys(event: EditMade) -> Sequence[RowKey]:
-    """An entry and its edit."""
-    return (_ENTRY, event.entry_id), (_EDIT, event.edit_id)
-
-
-def staled_keys(event: EntryStaled) -> Sequence[RowKey]:
-    """An entry."""
-    return ((_ENTRY, event.entry_id),)
-
-
-def analysis_keys(event: AssertionAnalysed) -> Sequence[RowKey]:
-    """The entry of an assertion."""
-    return ((_OF_ASSERTION, event.assertion_id),)
-
-
-def flag_keys(event: FlagRaised | FlagResolved) -> Sequence[RowKey]:
-    """A flag."""
-    return ((_FLAG, event.flag_id),)
+publication_keys: Final = rows_by((_ENTRY, "entry_id"), (_ASSERTION, "assertion_id"))
+edit_keys: Final = rows_by((_ENTRY, "entry_id"), (_EDIT, "edit_id"))
+staled_keys: Final = rows_by((_ENTRY, "entry_id"))
+analysis_keys: Final = rows_by((_OF_ASSERTION, "assertion_id"))
+flag_keys: Final = rows_by((_FLAG, "flag_id"))
 
 
 def publish(tables: Tables, fact: Fact, event: EntryPublished, material: Material) -> None:

@@ -20,6 +20,7 @@ from services.projector.facts.fact import Fact
 from services.projector.projections import expenses, prompts
 from services.projector.projections.investigations import INVESTIGATION
 from services.projector.projections.material import Material
+from services.projector.projections.rules import rows_by
 from services.projector.rows.claims import CANDIDATES, REVIEWS, SOURCE_CHECKS, Candidate, Review, SourceCheck
 from services.projector.rows.investigations import INVESTIGATIONS
 from services.projector.rows.table import RowKey, Tables
@@ -29,10 +30,7 @@ _REVIEW: Final = REVIEWS.by()
 
 Reviewed = ClaimApproved | ClaimRejected | ClaimValidationFailed | ClaimValidationRetryScheduled
 
-
-def proposal_keys(event: ClaimProposed | ClaimRetained) -> Sequence[RowKey]:
-    """The rows that a candidate is about."""
-    return (INVESTIGATION, event.investigation_id), (CANDIDATE, event.claim_id)
+proposal_keys: Final = rows_by((INVESTIGATION, "investigation_id"), (CANDIDATE, "claim_id"))
 
 
 def review_keys(event: Reviewed) -> Sequence[RowKey]:

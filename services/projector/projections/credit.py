@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from contracts.v1 import CreditPosted, LlmStageConfigured, RetentionPurged
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material
+from services.projector.projections.rules import rows_by
 from services.projector.rows import jobs as rows
-from services.projector.rows.table import RowKey, Tables
+from services.projector.rows.table import Tables
 
 _PERIOD: Final = rows.CREDIT_PERIODS.by()
 _STAGE: Final = rows.STAGE_CONFIGS.by()
 _PURGE: Final = rows.PURGES.by()
 
-
-def period_keys(event: CreditPosted) -> Sequence[RowKey]:
-    """The period of an entry."""
-    return ((_PERIOD, event.period_id),)
-
-
-def stage_keys(event: LlmStageConfigured) -> Sequence[RowKey]:
-    """The step that is configured."""
-    return ((_STAGE, event.stage),)
-
-
-def purge_keys(event: RetentionPurged) -> Sequence[RowKey]:
-    """The earlier purge of the same sort."""
-    return ((_PURGE, event.what),)
+period_keys: Final = rows_by((_PERIOD, "period_id"))
+stage_keys: Final = rows_by((_STAGE, "stage"))
+purge_keys: Final = rows_by((_PURGE, "what"))
 
 
 def post(tables: Tables, fact: Fact, event: CreditPosted, material: Material) -> None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from contracts.v1 import FindingChanged
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material
+from services.projector.projections.rules import rows_by
 from services.projector.rows.findings import FINDING_STATES, FindingState
-from services.projector.rows.table import RowKey, Tables
+from services.projector.rows.table import Tables
 
 _STATE: Final = FINDING_STATES.by()
 
-
-def keys(event: FindingChanged) -> Sequence[RowKey]:
-    """The state of a published claim."""
-    return ((_STATE, event.claim_id),)
+keys: Final = rows_by((_STATE, "claim_id"))
 
 
 def change(tables: Tables, fact: Fact, event: FindingChanged, material: Material) -> None:

@@ -100,8 +100,8 @@ _RULES: Final[Rules] = {
     LabelIssued: Rule(labels.keys, labels.issue),
     PublisherScored: Rule(publishers.keys, publishers.score),
     PublisherRated: Rule(publishers.keys, publishers.rate),
-    PublisherEpochClosed: Rule(publishers.epoch_keys, publishers.close),
-    MetricSampled: Rule(quality.sample_keys, quality.sample),
+    PublisherEpochClosed: Rule(lambda _: (), publishers.close),
+    MetricSampled: Rule(lambda _: (), quality.sample),
     PatternRecorded: Rule(quality.pattern_keys, quality.record),
     RetentionPurged: Rule(credit.purge_keys, credit.purge),
 }

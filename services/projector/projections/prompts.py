@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from contracts.v1.parts import Prompt as GivenPrompt
+from services.projector.projections.rules import rows_by
 from services.projector.rows.claims import PROMPT_NAMES, PROMPTS, Prompt, PromptName
-from services.projector.rows.table import RowKey, Tables
+from services.projector.rows.table import Tables
 
 _HASH: Final = PROMPT_NAMES.by()
 _VERSION: Final = PROMPT_NAMES.by("version")
 
-
-def keys(prompt: GivenPrompt) -> Sequence[RowKey]:
-    """The prompts of the same text, and of the same version."""
-    return (_HASH, prompt.sha256), (_VERSION, prompt.version)
+keys: Final = rows_by((_HASH, "sha256"), (_VERSION, "version"))
 
 
 def add(tables: Tables, prompt: GivenPrompt, at: datetime) -> None:

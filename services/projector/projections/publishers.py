@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from contracts.v1 import PublisherEpochClosed, PublisherRated, PublisherScored
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material
+from services.projector.projections.rules import rows_by
 from services.projector.rows import publishers as rows
-from services.projector.rows.table import RowKey, Tables
+from services.projector.rows.table import Tables
 
 _PUBLISHER: Final = rows.PUBLISHERS.by()
 
-
-def keys(event: PublisherScored | PublisherRated) -> Sequence[RowKey]:
-    """The row of a publisher."""
-    return ((_PUBLISHER, event.publisher_id),)
-
-
-def epoch_keys(event: PublisherEpochClosed) -> Sequence[RowKey]:
-    """A week's row is written once."""
-    return ()
+keys: Final = rows_by((_PUBLISHER, "publisher_id"))
 
 
 def score(tables: Tables, fact: Fact, event: PublisherScored, material: Material) -> None:

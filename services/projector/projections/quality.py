@@ -17,11 +17,6 @@ _HOUR: Final = "%Y-%m-%dT%H"
 _PATTERN: Final = rows.ERROR_PATTERNS.by()
 
 
-def sample_keys(event: MetricSampled) -> Sequence[RowKey]:
-    """A sample's row is written once."""
-    return ()
-
-
 def pattern_keys(event: PatternRecorded) -> Sequence[RowKey]:
     """The row of a cause."""
     return ((_PATTERN, pattern_id(event.category, event.cause)),)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from contracts.v1 import Event
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material
-from services.projector.rows.table import RowKey, Tables
+from services.projector.rows.table import Lookup, RowKey, Tables
 
 
 class Rule(NamedTuple):
@@ -23,6 +23,11 @@ class Rule(NamedTuple):
 
 
 Rules = Mapping[type[Event], Rule]
+
+
+def rows_by(*about: tuple[Lookup, str]) -> Callable[[object], Sequence[RowKey]]:
+    """The keys of what is about these rows, each with the name of the attribute that identifies it."""
+    return lambda event: [(lookup, getattr(event, name)) for lookup, name in about]
 
 
 def find_row_keys(rules: Rules, fact: Fact) -> Sequence[RowKey]:

@@ -10,15 +10,13 @@ from contracts.v1.parts import Usage
 from contracts.v1.run import RunEnd
 from services.projector.facts.fact import Fact
 from services.projector.projections.material import Material
+from services.projector.projections.rules import rows_by
 from services.projector.rows.jobs import RUN_ATTEMPTS, RunAttempt
 from services.projector.rows.table import RowKey, Tables
 
 _OF_RUN: Final = RUN_ATTEMPTS.by("run_id")
 
-
-def keys(event: RunStarted | RunAdvanced | RunRetryScheduled | RunFailed) -> Sequence[RowKey]:
-    """The attempts of a run."""
-    return ((_OF_RUN, event.run_id),)
+keys: Final = rows_by((_OF_RUN, "run_id"))
 
 
 def end_keys(end: RunEnd | None) -> Sequence[RowKey]:
