@@ -152,6 +152,14 @@ class Publisher:
         """Store one fact. Raises: PublishConflict, PublishRefused, BusError: see `ensure_stored`."""
         return await self.ensure_stored(self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to))
 
+    async def publish_if_first(self, event: Event, correlation: UUID) -> bool:
+        """Whether it was stored, now or before; False: another one came first. Raises: BusError."""
+        try:
+            await self.publish(event, correlation=correlation)
+        except PublishConflict:
+            return False
+        return True
+
     async def ensure_stored(self, outgoing: Outgoing, sent: asyncio.Future[Msg] | None = None) -> Receipt:
         """Wait until a fact is stored; without a confirmation send it again, as the cluster may be electing a leader.
 

@@ -25,7 +25,6 @@ from kit.bus import Bus
 from kit.history import StoredFact, read_history, read_latest
 from kit.kv import Bucket
 from kit.models.stages import STEPS, Stage, Stages, StoredStage
-from kit.publisher import PublishConflict
 from lifecycle.audits.cache import DECISIVE, Analysed, Cached, Invalidated, is_withdrawn
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import Run, fold_run
@@ -112,11 +111,7 @@ class EventLog:
 
     async def request_analysis(self, event: AssertionAnalysisRequested, correlation: UUID) -> bool:
         """Whether the request was stored; False: another one came first."""
-        try:
-            await self._bus.publish(event, correlation=correlation)
-        except PublishConflict:
-            return False
-        return True
+        return await self._bus.publish_if_first(event, correlation)
 
 
 def _fold(facts: Sequence[StoredFact]) -> Cached:

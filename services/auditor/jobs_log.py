@@ -8,7 +8,6 @@ from contracts.topology import JOBS
 from contracts.v1 import Event
 from kit.bus import Bus
 from kit.history import StoredFact, read_history, read_latest_from_leader
-from kit.publisher import PublishConflict
 
 
 class JobsLog:
@@ -27,8 +26,4 @@ class JobsLog:
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
         """Whether it was stored, now or before; False: another one came first."""
-        try:
-            await self._bus.publish(event, correlation=correlation)
-        except PublishConflict:
-            return False
-        return True
+        return await self._bus.publish_if_first(event, correlation)

@@ -16,7 +16,6 @@ from contracts.v1.control import MOST_CONTROLS, OpenedControl
 from kit.bus import Bus
 from kit.clock import Clock, SystemClock
 from kit.database import Database
-from kit.publisher import PublishConflict
 from kit.settings import load
 from services.commands.breaker import run_on_watched
 from services.commands.reviews.samples import wait_for_projection
@@ -133,9 +132,7 @@ async def commit(
         lists.write(controls)
     closes_at = clock.now() + timedelta(days=days)
     event = ControlCommitted(commitment=controls.commitment, size=len(controls.controls), closes_at=closes_at)
-    try:
-        await bus.publish(event, correlation=clock.new_id())
-    except PublishConflict:
+    if not await bus.publish_if_first(event, clock.new_id()):
         return f"nothing changed: the list is committed to as {event.batch_id}"
     return f"{event.size} controls committed to as {event.batch_id}; none begins after {closes_at:%Y-%m-%d %H:%M} UTC"
 
@@ -173,9 +170,7 @@ async def open_list(bus: Bus, database: Database, clock: Clock, lists: ControlLi
             for each in controls.controls
         ),
     )
-    try:
-        await bus.publish(opened, correlation=clock.new_id())
-    except PublishConflict:
+    if not await bus.publish_if_first(opened, clock.new_id()):
         return "nothing changed: it is open"
     return _count(list(outcomes.values()), known.size)
 

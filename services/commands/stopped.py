@@ -14,7 +14,6 @@ from kit.bus import Bus
 from kit.clock import Clock
 from kit.database import Database
 from kit.history import read_history
-from kit.publisher import PublishConflict
 from lifecycle.findings import FindingHistory, Refused, Wanted, change
 from services.curator.breaking import EVERY, NEW, KnownBreaker
 from services.curator.record.reading import read_rows
@@ -71,11 +70,7 @@ async def _release(bus: Bus, clock: Clock, finding: Standing, wanted: Wanted) ->
         return "it changed meanwhile"
     match change(history, wanted, clock.now()):
         case FindingChanged() as event:
-            try:
-                await bus.publish(event, correlation=clock.new_id())
-            except PublishConflict:
-                return "it changed meanwhile"
-            return None
+            return None if await bus.publish_if_first(event, clock.new_id()) else "it changed meanwhile"
         case Refused(why):
             return why
         case _:

@@ -28,7 +28,6 @@ from kit.clock import Clock
 from kit.database import Database
 from kit.history import read_latest, read_latest_from_leader
 from kit.pages import find_first_since, read_last_sequence, read_page
-from kit.publisher import PublishConflict
 from kit.vault import KeyUnusable, MasterKey, unseal
 from platforms.base import REFUSALS
 from services.curator.domain import EndedJob
@@ -115,11 +114,7 @@ class EventLog:
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
         """Whether it was stored, now or before; False: another one came first."""
-        try:
-            await self._bus.publish(event, correlation=correlation)
-        except PublishConflict:
-            return False
-        return True
+        return await self._bus.publish_if_first(event, correlation)
 
     async def find_flag(self, flag_id: UUID) -> FlagRaised | None:
         """An objection; None: it was erased."""

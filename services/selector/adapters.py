@@ -23,7 +23,6 @@ from contracts.v1 import InvestigationFailed, InvestigationRequested
 from kit.bus import Bus
 from kit.database import Database
 from kit.history import read_history
-from kit.publisher import PublishConflict
 from kit.topology import read_ack_floor
 from lifecycle.investigation import Investigation
 from lifecycle.rescue import Watermarks
@@ -260,8 +259,4 @@ class BusLog:
 
     async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
         """Request an investigation, or end one; False if another process was faster."""
-        try:
-            await self._bus.publish(event, correlation=correlation)
-        except PublishConflict:
-            return False
-        return True
+        return await self._bus.publish_if_first(event, correlation)

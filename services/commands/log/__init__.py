@@ -16,7 +16,6 @@ from kit.bus import connect
 from kit.clock import SystemClock
 from kit.database import migrate, open_session
 from kit.history import read_latest_from_leader
-from kit.publisher import PublishConflict
 from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.log.exported import NotAnExport
@@ -194,12 +193,8 @@ async def _open(found: Servers, identity: Identity) -> LogChanged | None:
         else:
             earlier = await _count_earlier(found)
             event = LogChanged(origin=origin, what="OPENED", keys=keys, earlier=earlier)
-        try:
-            await bus.publish(event, correlation=SystemClock().new_id())
-        except PublishConflict:
-            raise click.ClickException(
-                "somebody else changed the log at this moment; look at it, then repeat this"
-            ) from None
+        if not await bus.publish_if_first(event, SystemClock().new_id()):
+            raise click.ClickException("somebody else changed the log at this moment; look at it, then repeat this")
         return event
 
 

@@ -15,7 +15,6 @@ from kit.bus import Bus
 from kit.clock import Clock
 from kit.database import Database
 from kit.history import read_latest_from_leader
-from kit.publisher import PublishConflict
 from services.commands.reviews.samples import wait_for_projection
 from services.commands.reviews.sheet import BadSheet, GivenVerdict
 
@@ -81,8 +80,5 @@ async def _publish(bus: Bus, clock: Clock, event: ReviewDecided) -> None:
     while True:  # a refusal means that another reviewer's verdict on the finding was stored
         newest = await read_latest_from_leader(bus, event.subject())
         follows = newest[-1].sequence if newest else 0
-        try:
-            await bus.publish(event.model_copy(update={"follows": follows}), correlation=clock.new_id())
-        except PublishConflict:
-            continue
-        return
+        if await bus.publish_if_first(event.model_copy(update={"follows": follows}), clock.new_id()):
+            return

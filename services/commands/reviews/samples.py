@@ -20,7 +20,6 @@ from kit.clock import Clock
 from kit.database import Database
 from kit.history import read_latest_from_leader
 from kit.pages import read_last_sequence
-from kit.publisher import PublishConflict
 from services.commands.database import read_positions
 from tlog.checkpoint import Checkpoint
 from tlog.encoding import encode_base64
@@ -156,8 +155,6 @@ async def _read_sample(bus: Bus, subject: str) -> ReviewSampled | None:
 
 async def _publish(bus: Bus, clock: Clock, subject: str, event: ReviewSampled) -> ReviewSampled:
     """Store the sample; if another process was first, what that one drew."""
-    try:
-        await bus.publish(event, correlation=clock.new_id())
-    except PublishConflict:
-        return await _read_sample(bus, subject) or event
-    return event
+    if await bus.publish_if_first(event, clock.new_id()):
+        return event
+    return await _read_sample(bus, subject) or event
