@@ -27,16 +27,16 @@ from kit.bus import Bus
 from kit.clock import Clock
 from kit.database import Database
 from kit.history import read_latest, read_latest_from_leader
-from kit.pages import find_first_since, read_last_sequence, read_page
+from kit.pages import find_first_since, read_page
 from kit.vault import KeyUnusable, MasterKey, unseal
 from platforms.base import REFUSALS
 from services.curator.domain import EndedJob
 from services.curator.labelling import ANALYSIS, ERRATUM, PinnedRecord
 from services.curator.ports import Readers
+from services.curator.record.reading import LoggedTables
 
 PAGE: Final = 256
 _SECRETS: Final = text("SELECT webhook_secrets FROM operator.account WHERE id = :id AND closed_at IS NULL")
-_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
 # A version's `cid` is that of a proof that was checked: no browser can send one.
 _RECORDS: Final = text("""
     WITH pinned AS (
@@ -133,23 +133,16 @@ class EventLog:
             after, more = page.messages[-1].sequence if page.messages else after, page.more
 
 
-class SqlLabelRecord:
+class SqlLabelRecord(LoggedTables):
     """The public record in the tables of the read model, and the log that they follow."""
 
-    def __init__(self, bus: Bus, database: Database) -> None:
-        self._bus = bus
-        self._database = database
-
-    async def newest(self) -> int:
-        """The last sequence of the log."""
-        return await read_last_sequence(self._bus, ERRATA.name)
+    STREAM = ERRATA
 
     async def read(self, since: int) -> Sequence[PinnedRecord] | None:
         """Pinned records with findings or labels; None: the tables do not hold the log up to there yet."""
+        if not await self.holds(since):
+            return None
         async with self._database.connect() as connection:
-            position: int | None = (await connection.execute(_POSITION, {"stream": ERRATA.name})).scalar()
-            if (position or 0) < since:
-                return None
             found = await connection.execute(
                 _RECORDS, {"analysis": ANALYSIS, "val": ERRATUM, "refusals": list(REFUSALS)}
             )

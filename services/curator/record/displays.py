@@ -16,11 +16,11 @@ from kit.database import Database
 from kit.kv import Bucket, Entry
 from kit.pages import read_page
 from services.curator.quotes import DisplayedQuote, Displays, StoredPage
+from services.curator.record.reading import LoggedTables
 
 APPROVALS: Final = 256
 """Approvals that are read at once."""
 _SUBJECTS: Final = tuple(f"{kind.SUBJECT}.*" for kind in (InvestigationCompleted, FindingChanged))
-_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
 _DISPLAYED: Final = text("""
     SELECT c.id FROM investigation_doc d JOIN claim c USING (investigation_id)
         LEFT JOIN finding_state f ON f.claim_id = c.id
@@ -29,19 +29,20 @@ _DISPLAYED: Final = text("""
 """)
 
 
-class LoggedDisplays:
+class LoggedDisplays(LoggedTables):
     """The stream `ERRATA`, the tables, and a mark in the broker. Raises: Outage: they could not be read now."""
 
+    STREAM = ERRATA
+
     def __init__(self, bus: Bus, database: Database) -> None:
-        self._bus = bus
-        self._database = database
+        super().__init__(bus, database)
         self._marked: Entry | None = None
 
     async def next(self, limit: int) -> Displays:
         """The next ones that the tables hold already."""
         self._marked = await (await Bucket.open(self._bus, MARKS)).entry(CURATOR_QUOTES_MARK)
         after = int(self._marked.value) if self._marked is not None else 0
-        position = await self._read_position()
+        position = await self.position()
         if position <= after:
             return Displays(quotes=(), after=after, through=after)
         page = await read_page(self._bus, ERRATA.name, _SUBJECTS, after=after, limit=limit)
@@ -60,11 +61,6 @@ class LoggedDisplays:
             await marks.create(CURATOR_QUOTES_MARK, value)
         else:
             await marks.update(CURATOR_QUOTES_MARK, value, self._marked.revision)
-
-    async def _read_position(self) -> int:
-        async with self._database.connect() as connection:
-            position: int | None = (await connection.execute(_POSITION, {"stream": ERRATA.name})).scalar()
-        return position or 0
 
     async def _find_displayed(self, runs: Collection[UUID]) -> set[UUID]:
         if not runs:

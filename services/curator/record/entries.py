@@ -16,7 +16,7 @@ from contracts.v1.entry import StaleTrigger
 from kit.history import read_latest
 from lifecycle.audits.entries import MANY_FLAGS, SCORE_MOVED, STALE_BY, Entry, fold_entry
 from lifecycle.audits.epochs import NO_EPOCH
-from services.curator.record.reading import JobTables, read_rows
+from services.curator.record.reading import LoggedTables, read_rows
 
 # An entry has one cause a round: the next event about it must follow this one. Evidence that stands on a page of its
 # own makes no other page stale: two such pages would have each other analysed again for ever.
@@ -97,7 +97,7 @@ class Due:
     requested_sequence: int
 
 
-class SqlEntries(JobTables):
+class SqlEntries(LoggedTables):
     """Entries of the catalogue. Raises: Outage: they could not be read now."""
 
     async def causes(self, prompts: Collection[str], rules: str, limit: int) -> Sequence[Cause]:

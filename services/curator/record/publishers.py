@@ -16,7 +16,7 @@ from contracts.v1 import PublisherEpochClosed
 from kit.history import read_latest
 from lifecycle.audits.epochs import NO_EPOCH, Epoch
 from lifecycle.audits.scores import Cited, Concluded, Rating, Record
-from services.curator.record.reading import JobTables, read_rows
+from services.curator.record.reading import LoggedTables, read_rows
 
 _FIRST: Final = text("SELECT (SELECT min(analysed_at) FROM analysis), (SELECT min(rated_at) FROM publisher_rating)")
 _ANALYSES: Final = text("""
@@ -111,7 +111,7 @@ class _Rating:
     score: int | None
 
 
-class SqlPublishers(JobTables):
+class SqlPublishers(LoggedTables):
     """Publishers and their epochs. Raises: Outage: they could not be read now."""
 
     async def closed(self) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from lifecycle.audits.epochs import Epoch
-from services.curator.record.reading import JobTables, read_rows
+from services.curator.record.reading import LoggedTables, read_rows
 
 _METRICS: Final = text("""
     WITH ended AS (
@@ -89,7 +89,7 @@ class Cases:
     sequence: int
 
 
-class SqlQuality(JobTables):
+class SqlQuality(LoggedTables):
     """Samples and causes of errors. Raises: Outage: they could not be read now."""
 
     async def metrics(self, hour: datetime) -> Sequence[Sample]:

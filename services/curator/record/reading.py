@@ -1,13 +1,13 @@
-"""Reads typed rows of the tables, and says how far they follow the log of jobs."""
+"""Reads typed rows of the tables, and says how far they follow their log."""
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from pydantic import TypeAdapter
 from sqlalchemy import TextClause, text
 
-from contracts.topology import JOBS
+from contracts.topology import JOBS, Stream
 from kit.bus import Bus
 from kit.database import Database
 from kit.pages import read_last_sequence
@@ -24,8 +24,10 @@ async def read_rows(database: Database, kind: type[T], statement: TextClause, **
         return [rows.validate_python(dict(row)) for row in found.mappings()]
 
 
-class JobTables:
-    """The tables of jobs and the log that they follow. Raises: Outage: they could not be read now."""
+class LoggedTables:
+    """The tables of a stream's facts and the log that they follow. Raises: Outage: they could not be read now."""
+
+    STREAM: ClassVar[Stream] = JOBS
 
     def __init__(self, bus: Bus, database: Database) -> None:
         self._bus = bus
@@ -33,10 +35,14 @@ class JobTables:
 
     async def newest(self) -> int:
         """The last sequence of the log."""
-        return await read_last_sequence(self._bus, JOBS.name)
+        return await read_last_sequence(self._bus, self.STREAM.name)
 
     async def holds(self, sequence: int) -> bool:
         """Whether the tables hold the log up to there."""
+        return await self.position() >= sequence
+
+    async def position(self) -> int:
+        """The last sequence of the log that the tables hold."""
         async with self._database.connect() as connection:
-            position: int | None = (await connection.execute(_POSITION, {"stream": JOBS.name})).scalar()
-        return (position or 0) >= sequence
+            position: int | None = (await connection.execute(_POSITION, {"stream": self.STREAM.name})).scalar()
+        return position or 0

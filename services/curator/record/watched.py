@@ -10,17 +10,13 @@ from uuid import UUID
 from sqlalchemy import text
 
 from contracts.topology import ERRATA
-from kit.bus import Bus
-from kit.database import Database
-from kit.pages import read_last_sequence
 from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview
-from services.curator.record.reading import read_rows
+from services.curator.record.reading import LoggedTables, read_rows
 from services.curator.standing import Standing
 
 BATCH: Final = 500
 """Findings that are taken back between two looks at the tables."""
 
-_POSITION: Final = text("SELECT sequence FROM position WHERE stream = :stream")
 _BREAKERS: Final = text(
     "SELECT scope, state, triggers, opened_at, since, since_sequence, sequence FROM breaker ORDER BY scope"
 )
@@ -88,22 +84,10 @@ _WRONG_FINDINGS: Final = text("""
 _VARIANT_OF: Final = text("SELECT variant FROM investigation WHERE id = :id")
 
 
-class SqlWatchRecord:
-    """The read model. Raises: Outage: it could not be read now."""
+class SqlWatchRecord(LoggedTables):
+    """The public record as the watch needs it. Raises: Outage: it could not be read now."""
 
-    def __init__(self, bus: Bus, database: Database) -> None:
-        self._bus = bus
-        self._database = database
-
-    async def newest(self) -> int:
-        """The last sequence of the log."""
-        return await read_last_sequence(self._bus, ERRATA.name)
-
-    async def holds(self, sequence: int) -> bool:
-        """Whether the tables hold the log up to there."""
-        async with self._database.connect() as connection:
-            position: int | None = (await connection.execute(_POSITION, {"stream": ERRATA.name})).scalar()
-        return (position or 0) >= sequence
+    STREAM = ERRATA
 
     async def breakers(self) -> Mapping[str, KnownBreaker]:
         """Every breaker that was ever open, by scope."""
