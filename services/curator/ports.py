@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
@@ -11,10 +11,8 @@ from uuid import UUID
 from contracts.v1 import ClaimApproved, ClaimHeld, ClaimHoldEnded, Event, FlagRaised
 from contracts.v1.parts import EphemeralRef
 from lifecycle.display import Fresh
-from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview
 from services.curator.domain import EndedJob
 from services.curator.labelling import PinnedRecord
-from services.curator.standing import Standing
 
 Outcome = Literal["delivered", "gone", "failed"]
 """`gone`: the receiver wants no more messages."""
@@ -130,37 +128,6 @@ class Metrics(Protocol):
     def count_overdue(self) -> None: ...
 
     def swept(self, removed: int, at: datetime) -> None: ...
-
-
-class BreakerRecord(Protocol):
-    """Breakers. Raises: Outage: they could not be read now."""
-
-    async def breakers(self) -> Mapping[str, KnownBreaker]:
-        """Every breaker that was ever open, by scope."""
-
-
-class WatchRecord(BreakerRecord, Protocol):
-    """The public record as the watch needs it. Raises: Outage: it could not be read now."""
-
-    async def newest(self) -> int:
-        """The last sequence of the log."""
-
-    async def holds(self, sequence: int) -> bool:
-        """Whether the tables hold the log up to there."""
-
-    async def controls(self) -> Sequence[RanControl]: ...
-
-    async def wrong(self, views: int) -> Sequence[WrongReview]: ...
-
-    async def retracted(self, since: datetime) -> Sequence[Retracted]: ...
-
-    async def released(self, variants: Collection[str], since: datetime) -> Mapping[str, int]: ...
-
-    async def approvals(self, first: datetime, begins: datetime, ends: datetime) -> Sequence[Approvals]: ...
-
-    async def standing(self, variant: str | None, since: datetime) -> Sequence[Standing]: ...
-
-    async def wrong_findings(self) -> Sequence[Standing]: ...
 
 
 class Ages(Protocol):

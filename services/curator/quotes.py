@@ -18,9 +18,11 @@ from contracts.v1.parts import BlobRef
 from kit.blob_settings import BlobMissing
 from kit.clock import Clock
 from kit.documents.decoding import Unreadable
+from kit.documents.reading import Reader
 from services.curator.breaking import Observed, find_openings
-from services.curator.ports import BreakerRecord, Log
-from services.curator.second_look import ReadsDocuments, read_words
+from services.curator.ports import Log
+from services.curator.record.watched import SqlWatchRecord
+from services.curator.second_look import read_words
 
 BATCH: Final = 10
 """Displays that are looked at between two pauses."""
@@ -77,10 +79,10 @@ class QuoteCheck:
     def __init__(
         self,
         displays: DisplayRecord,
-        breakers: BreakerRecord,
+        breakers: SqlWatchRecord,
         log_: Log,
         stored: StoredBytes,
-        reader: ReadsDocuments,
+        reader: Reader,
         clock: Clock,
     ) -> None:
         self._displays = displays

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, Protocol
+from typing import Final
 
 from analyses.snippets import PageText, find, page_text
 from contracts.v1 import ClaimApproved
-from kit.documents.readable import Readable
+from kit.documents.reading import Reader
 from kit.sources import Page, Pages
 from lifecycle.display import Fresh
 
@@ -16,14 +16,7 @@ PAGE_S: Final = 20.0
 PAGE_BYTES: Final = 5_000_000
 
 
-class ReadsDocuments(Protocol):
-    """Reads untrusted bytes within bounds."""
-
-    async def read(self, data: bytes, content_type: str | None) -> Readable:
-        """Raises: Unreadable."""
-
-
-async def read_words(reader: ReadsDocuments, data: bytes, content_type: str | None) -> PageText:
+async def read_words(reader: Reader, data: bytes, content_type: str | None) -> PageText:
     """The words of a page, as the validator compares them. Raises: Unreadable."""
     read = await reader.read(data, content_type)
     return await asyncio.to_thread(page_text, read.title or "", read.text)

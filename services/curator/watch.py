@@ -17,7 +17,8 @@ import structlog
 
 from kit.clock import Clock
 from services.curator.breaking import EVERY, MONTH, NEW, WEEK, Approvals, KnownBreaker, Observed, find_openings
-from services.curator.ports import Ages, Log, WatchRecord
+from services.curator.ports import Ages, Log
+from services.curator.record.watched import SqlWatchRecord
 from services.curator.taking_back import TakeBack
 from services.curator.volume_watch import Volumes
 
@@ -38,7 +39,7 @@ class Watch:
 
     def __init__(
         self,
-        record: WatchRecord,
+        record: SqlWatchRecord,
         log_: Log,
         ages: Ages,
         clock: Clock,
