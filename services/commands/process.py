@@ -275,9 +275,6 @@ def _stop_limit(infrastructure: Infrastructure) -> StopLimit:
 
 
 async def _register_checks(host: Host, roles: Sequence[Role]) -> None:
-    async def broker() -> str | None:
-        return await host.bus.writes.problem()
-
     async def database() -> str | None:
         for role in roles:
             database = host.database(role)
@@ -288,7 +285,7 @@ async def _register_checks(host: Host, roles: Sequence[Role]) -> None:
                     await connection.exec_driver_sql("select 1")
         return None
 
-    host.check("broker", broker)
+    host.check("broker", host.bus.writes.problem)
     if roles:
         host.check("database", database)
     host.check("blobs", host.blobs.problem)
