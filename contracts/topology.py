@@ -110,7 +110,6 @@ class Consumer:
 
     @property
     def dead_letter_subject(self) -> str:
-        """The subject of its dead letters."""
         return f"errata.dead.{self.name}"
 
 

@@ -35,7 +35,6 @@ class ExtractedClaim:
     spans: tuple[Span, ...] | None
 
     def assertion_id(self, language: str) -> UUID:
-        """The assertion that it is."""
         guard = sha256(self.guard.canonical_json().encode()).hexdigest()
         return assertion_id(NORMATIVE, language, self.claim_hash.removeprefix(HASH_PREFIX), guard)
 

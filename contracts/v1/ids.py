@@ -114,7 +114,6 @@ def reanalysis_edit_id(entry: UUID, analysis: UUID) -> UUID:
 
 
 def scenario_id(analysis: UUID, ordinal: int) -> UUID:
-    """The id of a scenario of an analysis."""
     return _derive_id("scenario", str(analysis), str(ordinal))
 
 

@@ -34,5 +34,4 @@ class LogChanged(OnceEvent):
 
     @property
     def log_id(self) -> UUID:
-        """The id of the log."""
         return log_id(self.origin)

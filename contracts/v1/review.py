@@ -35,7 +35,6 @@ class ReviewSampled(OnceEvent):
 
     @property
     def sample_id(self) -> UUID:
-        """The id of the sample."""
         return review_sample_id(self.seed, self.first_day, self.last_day, self.size)
 
 

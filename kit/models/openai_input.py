@@ -30,7 +30,6 @@ def as_record(parts: Sequence[str | Image]) -> JsonValue:
 
 
 def has_pictures(parts: Sequence[str | Image]) -> bool:
-    """Whether there are pictures."""
     return any(isinstance(part, Image) for part in parts)
 
 

@@ -100,7 +100,6 @@ class StageModels:
         }
 
     def resolve(self, stage: Stage, stored: StoredStage | None) -> StageModel:
-        """What a stage asks now."""
         return resolve(stage, self._settings, stored, load(ChatSettings).model_id)
 
     def open(self, chosen: StageModel) -> KeyedModel:

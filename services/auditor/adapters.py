@@ -55,7 +55,6 @@ class EventLog:
         return LoggedJob(job, request.sequence, request.envelope.occurred_at, request.envelope.correlation, extracted)
 
     async def is_over(self, job_id: UUID) -> bool:
-        """Whether the job has ended."""
         return bool(await read_latest(self._bus, f"{JobEnded.SUBJECT}.{job_id}", stream=JOBS))
 
     async def run(self, run_id: UUID) -> Run:
@@ -64,14 +63,12 @@ class EventLog:
         return fold_run(run_id, [(fact.sequence, fact.event) for fact in facts])
 
     async def turn(self, event: AssertionAnalysisRequested) -> AnalysisTurn:
-        """The requested analysis among the others of its assertion."""
         turn = AnalysisTurn(event.run_id, event.follows)
         for fact in await read_history(self._bus, str(event.assertion_id), stream=JOBS):
             turn.apply(fact.sequence, fact.envelope.occurred_at, fact.event)
         return turn
 
     async def cached(self, assertion_id: UUID) -> Cached:
-        """The newest facts about an assertion."""
         cached = await self._read(assertion_id, *DECISIVE)
         if cached.open_run is None:
             return cached
@@ -105,12 +102,10 @@ class EventLog:
         return None if any(is_withdrawn(found, each) for each in withdrawals) else found
 
     async def starts(self, runs: Sequence[UUID]) -> Mapping[UUID, datetime]:
-        """When the newest attempt of each run began."""
         found = await read_latest(self._bus, *(f"{RunStarted.SUBJECT}.{run}" for run in runs), stream=JOBS)
         return {UUID(fact.event.key()): fact.envelope.occurred_at for fact in found}
 
     async def request_analysis(self, event: AssertionAnalysisRequested, correlation: UUID) -> bool:
-        """Whether the request was stored; False: another one came first."""
         return await self._bus.publish_if_first(event, correlation)
 
 
@@ -128,7 +123,6 @@ class BucketMemos:
         self._bus = bus
 
     async def find(self, memo_id: UUID) -> JobExtracted | None:
-        """The extraction of an earlier job."""
         job = await (await Bucket.open(self._bus, MEMOS)).get(str(memo_id))
         if job is None:
             return None
@@ -136,7 +130,6 @@ class BucketMemos:
         return next((fact.event for fact in found if isinstance(fact.event, JobExtracted)), None)
 
     async def keep(self, memo_id: UUID, job_id: UUID) -> None:
-        """Let a job's extraction serve others."""
         await (await Bucket.open(self._bus, MEMOS)).put(str(memo_id), str(job_id).encode())
 
 
@@ -147,7 +140,6 @@ class BucketKeys:
         self._bus = bus
 
     async def is_shared(self, event: AssertionAnalysisRequested) -> bool:
-        """Whether another assertion has the key of a new one."""
         bucket = await Bucket.open(self._bus, CLAIM_KEYS)
         key, own = f"{event.norm_version}.{event.language}.{event.canonical_sha256}", str(event.assertion_id).encode()
         return not await bucket.create(key, own) and await bucket.get(key) not in (None, own)
@@ -172,7 +164,6 @@ class ConfiguredStages:
         self._models = models
 
     async def models(self) -> Mapping[str, StageModel]:
-        """By step."""
         found = await read_latest(self._bus, *(f"{LlmStageConfigured.SUBJECT}.{name}" for name in _NAMES), stream=JOBS)
         stored: dict[Stage, StoredStage] = {
             _NAMES[event.stage]: StoredStage(event.provider, event.model, event.max_tokens, event.temperature)

@@ -40,7 +40,6 @@ class EvidencePages:
         self.tools: Tools = {FETCH_URL.name: PageLookup(parse_fetch_url, self._look_up)}
 
     async def read(self, cited: Collection[str], looked_up: Collection[str]) -> Mapping[str, QuotedPage | None]:
-        """The cited pages that were looked up, by address as cited; None where there is no page that can be named."""
         known = {_unify(each) for each in looked_up}
         wanted = [each for each in cited if _unify(each) in known]
         until = asyncio.get_running_loop().time() + self._within_s

@@ -17,13 +17,10 @@ class JobsLog:
         self._bus = bus
 
     async def newest(self, *subjects: str) -> list[StoredFact]:
-        """The newest fact on each of the given subjects."""
         return await read_latest_from_leader(self._bus, *subjects, stream=JOBS)
 
     async def history(self, key: str) -> list[StoredFact]:
-        """All facts of one aggregate."""
         return await read_history(self._bus, key, stream=JOBS)
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
-        """Whether it was stored, now or before; False: another one came first."""
         return await self._bus.publish_if_first(event, correlation)

@@ -28,7 +28,6 @@ class LoggedScores:
         return next((each.event.epoch for each in found if isinstance(each.event, PublisherEpochClosed)), NO_EPOCH)
 
     async def read(self, publishers: Collection[UUID], epoch: int) -> Mapping[UUID, float]:
-        """The scores, from 0 to 100, that count in an epoch, of those publishers that have one."""
         if epoch == NO_EPOCH:
             return {}
         newest = await read_latest(self._bus, *(f"{PublisherScored.SUBJECT}.{id_}" for id_ in publishers), stream=JOBS)

@@ -100,7 +100,6 @@ class EventLog:
         self._bus = bus
 
     async def ended_job(self, job_id: UUID) -> EndedJob | None:
-        """A job that is over; None: the log does not show it yet, or there is none."""
         subjects = (f"{kind.SUBJECT}.{job_id}" for kind in (JobRequested, JobEnded))
         match await read_latest(self._bus, *subjects, stream=JOBS):
             case [first, last] if isinstance(request := first.event, JobRequested):
@@ -109,20 +108,16 @@ class EventLog:
                 return None
 
     async def is_over(self, key: str) -> bool:
-        """Whether a job has ended."""
         return bool(await read_latest(self._bus, f"{JobEnded.SUBJECT}.{key}", stream=JOBS))
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
-        """Whether it was stored, now or before; False: another one came first."""
         return await self._bus.publish_if_first(event, correlation)
 
     async def find_flag(self, flag_id: UUID) -> FlagRaised | None:
-        """An objection; None: it was erased."""
         found = await read_latest_from_leader(self._bus, f"{FlagRaised.SUBJECT}.{flag_id}", stream=JOBS)
         return next((fact.event for fact in found if isinstance(fact.event, FlagRaised)), None)
 
     async def read(self, kinds: Sequence[type[Event]], since: datetime) -> AsyncIterator[Event]:
-        """All facts of these kinds since a moment."""
         subjects = [f"{kind.SUBJECT}.*" for kind in kinds]
         first = await find_first_since(self._bus, JOBS.name, since)
         after, more = (first or 1) - 1, first is not None
@@ -139,7 +134,6 @@ class SqlLabelRecord(LoggedTables):
     STREAM = ERRATA
 
     async def read(self, since: int) -> Sequence[PinnedRecord] | None:
-        """Pinned records with findings or labels; None: the tables do not hold the log up to there yet."""
         if not await self.holds(since):
             return None
         async with self._database.connect() as connection:
@@ -157,7 +151,6 @@ class SqlAudience:
         self._clock = clock
 
     async def find(self, approval: ClaimApproved) -> Readers:
-        """Those of the post that a claim is of."""
         today = self._clock.now().date()
         days = {"today": today, "yesterday": today - timedelta(days=1)}
         about = {"investigation": approval.investigation_id, "version": approval.version_id}
@@ -173,7 +166,6 @@ class HeldClaims:
         self._bus = bus
 
     async def find_end(self, event: ClaimHeld) -> tuple[ClaimHoldEnded | None, int]:
-        """How its hold ended in its round, and what the next end of a hold of this claim follows."""
         for past in await read_latest(self._bus, f"{ClaimHoldEnded.SUBJECT}.{event.claim_id}"):
             if isinstance(ended := past.event, ClaimHoldEnded):
                 return (ended if ended.round >= event.round else None), past.sequence
@@ -188,7 +180,6 @@ class SqlSecrets:
         self._masters = masters
 
     async def find(self, account_id: UUID) -> Sequence[str]:
-        """Those that are valid now; none: the account is closed or has none."""
         async with self._database.connect() as connection:
             sealed: Sequence[bytes] | None = (await connection.execute(_SECRETS, {"id": account_id})).scalar()
         found = []

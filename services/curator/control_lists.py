@@ -50,7 +50,6 @@ class ControlList(BaseModel):
 
     @property
     def batch_id(self) -> UUID:
-        """The id of the list."""
         return control_batch_id(self.commitment)
 
     @property

@@ -70,7 +70,6 @@ class BusFacts:
         return StoredEvent(event, receipt.sequence)
 
     async def latest_request(self, investigation_id: UUID) -> InvestigationRequested:
-        """The newest request of a run."""
         event = (await self._latest_at(f"{InvestigationRequested.SUBJECT}.{investigation_id}")).event
         if not isinstance(event, InvestigationRequested):
             raise Unavailable(f"broker: {event.SUBJECT} in place of a request")
@@ -112,21 +111,18 @@ class BusEvents:
         self._bus = bus
 
     async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> LogPage:
-        """The first messages after a sequence."""
         try:
             return await read_page(self._bus, ERRATA.name, patterns, after=after, limit=limit, max_bytes=max_bytes)
         except Retry as error:
             raise Unavailable(f"broker: {error}") from error
 
     async def newest(self) -> int:
-        """The last sequence of the log."""
         try:
             return await read_last_sequence(self._bus, ERRATA.name)
         except Retry as error:
             raise Unavailable(f"broker: {error}") from error
 
     def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[StoredMessage], None]:
-        """Batches of messages after a sequence, without an end."""
         return OrderedLog(self._bus, ERRATA.name, after + 1, subjects=patterns).batches()
 
 
@@ -137,14 +133,12 @@ class BusLabels:
         self._bus = bus
 
     async def newest(self) -> int:
-        """The last sequence of the log."""
         try:
             return await read_last_sequence(self._bus, JOBS.name)
         except Retry as error:
             raise Unavailable(f"broker: {error}") from error
 
     async def follow(self, after: int) -> AsyncGenerator[Sequence[tuple[int, LabelIssued]], None]:
-        """Labels after a sequence with their own, in batches as they are stored, without an end."""
         subjects = (f"{LabelIssued.SUBJECT}.*",)
         async with aclosing(OrderedLog(self._bus, JOBS.name, after + 1, subjects=subjects).batches()) as batches:
             async for batch in batches:

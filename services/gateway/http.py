@@ -132,7 +132,6 @@ async def _next(receive: Receive) -> Message:
 
 
 async def respond(send: Send, reply: Reply, cors: HeaderList = ANY_ORIGIN) -> None:
-    """Send a reply."""
     headers = [*reply.headers, *cors, NO_SNIFFING, *_retry_header(reply.status, reply.headers)]
     if reply.status != 204:
         headers.append((b"content-length", str(len(reply.body)).encode()))

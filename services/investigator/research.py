@@ -44,7 +44,6 @@ class Lookups:
         self._posts = posts
 
     def calls(self, post_id: UUID, analysis: str) -> Mapping[str, Callable[[str], Awaitable[str]]]:
-        """The functions that carry out each tool's calls, by its name; they never raise."""
         return {
             FETCH_URL.name: self.fetch_url,
             AUTHOR_HISTORY.name: partial(self.author_history, post_id, analysis),

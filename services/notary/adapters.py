@@ -25,11 +25,9 @@ class BlobObjects:
         self._bundle: tuple[int, tuple[bytes, ...]] = (-1, ())
 
     async def put(self, name: str, data: bytes) -> None:
-        """Store an object; what was there is replaced."""
         await self._blobs.put_named(PREFIX + name, data, "application/octet-stream")
 
     async def get(self, name: str) -> bytes | None:
-        """An object; None: there is none."""
         return await self._blobs.get_named(PREFIX + name)
 
     async def read_leaf(self, index: int) -> bytes | None:
@@ -55,11 +53,9 @@ class BlobLookups:
         self._blobs = blobs
 
     async def put(self, name: str, data: bytes) -> None:
-        """Store an object; what was there is replaced."""
         await self._blobs.put_named(name, data, "application/octet-stream")
 
     async def remove_folder(self, name: str) -> None:
-        """Remove all objects of a folder for good."""
         await self._blobs.remove_folder(name)
 
 
@@ -96,5 +92,4 @@ class NotaryMetrics:
         self.posts.set(posts)
 
     def count_bucket(self, size: int) -> None:
-        """A bucket of this many bytes was built."""
         self.bucket_bytes.observe(size)

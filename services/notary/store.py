@@ -103,18 +103,15 @@ class LogStore:
         return Entered(page.looked_at, len(batch.placed))
 
     async def size(self) -> int:
-        """How many leaves there are."""
         return (await self._position(await self.session()))[1]
 
     async def root(self, size: int) -> Hash:
-        """The root over the first leaves; at least one."""
         nodes = complete_nodes(0, size)
         tiles = {tile: await self.read_tile(tile) for tile in tiles_with(nodes, size)}
         read = node_reader(size, tiles)
         return fold([read(*node) for node in nodes])
 
     async def read_tile(self, tile: Tile) -> bytes:
-        """The hashes of a tile."""
         db, first = await self.session(), tile.number * WIDTH
         last = first + tile.width - 1
         if tile.level == 0:
@@ -125,7 +122,6 @@ class LogStore:
         return bytes(row[0]) if row is not None and row[0] is not None else b""
 
     async def read_bundle(self, bundle: Bundle) -> bytes:
-        """The leaves of a bundle."""
         db = await self.session()
         first = bundle.number * WIDTH
         found = await db.execute(
@@ -136,11 +132,9 @@ class LogStore:
         return encode_bundle([bytes(data) for (data,) in await found.fetchall()])
 
     async def newest(self) -> StoredCheckpoint | None:
-        """The largest signed note."""
         return await self._checkpoint("ORDER BY size DESC LIMIT 1", ())
 
     async def find(self, size: int) -> StoredCheckpoint | None:
-        """The signed note of a size."""
         return await self._checkpoint("WHERE size = %s", (size,))
 
     async def add(self, checkpoint: StoredCheckpoint, now: datetime) -> None:
@@ -155,7 +149,6 @@ class LogStore:
             raise LogForked(f"two roots of {checkpoint.size} leaves")
 
     async def cosignatures(self, size: int) -> Sequence[Signature]:
-        """What witnesses said of the note of a size, the newest of each."""
         db = await self.session()
         found = await db.execute(
             "SELECT line FROM log.cosignature WHERE size = %s ORDER BY key_id", (size,), binary=True
@@ -163,7 +156,6 @@ class LogStore:
         return [Signature.parse(bytes(line).decode()) for (line,) in await found.fetchall()]
 
     async def add_cosignatures(self, size: int, signatures: Sequence[Signature]) -> None:
-        """Store what witnesses said of the note of a size, in the place of what they said before."""
         db = await self.session()
         async with db.cursor() as cursor:
             await cursor.executemany(
@@ -173,14 +165,12 @@ class LogStore:
             )
 
     async def mark_witnessed(self, size: int, now: datetime) -> None:
-        """Remember that a quorum of witnesses has cosigned a note."""
         db = await self.session()
         await db.execute(
             "UPDATE log.checkpoint SET witnessed_at = %s WHERE size = %s AND witnessed_at IS NULL", (now, size)
         )
 
     async def mark_published(self, size: int, now: datetime) -> None:
-        """Remember that a note can be read by others."""
         db = await self.session()
         await db.execute(
             "UPDATE log.checkpoint SET published_at = %s WHERE size = %s AND published_at IS NULL", (now, size)

@@ -138,7 +138,6 @@ class SqlReads:
         return [Spending(**row) for row in found]
 
     async def spent(self, since: datetime, analysis: str) -> Spent:
-        """The selector's requests and cost since then."""
         mine = [each for each in await self.spending(since, analysis) if each.requested_by == "SELECTOR"]
         by_platform = await self._read_rows(_BY_PLATFORM, since=since, analysis=analysis)
         (typical,) = await self._read_rows(_TYPICAL, since=since - TYPICAL_OF, analysis=analysis)
@@ -152,7 +151,6 @@ class SqlReads:
         )
 
     async def last_reason(self, since: datetime, analysis: str) -> Reason | None:
-        """The reason of the selector's last request; None if there is none since then."""
         found = await self._read_rows(_LAST, since=since, analysis=analysis)
         return found[0]["why"] if found else None
 
@@ -254,9 +252,7 @@ class BusLog:
         return Watermarks(*await asyncio.gather(*(read_ack_floor(self._bus, consumer) for consumer in consumers)))
 
     async def investigation(self, investigation_id: UUID) -> Investigation | None:
-        """One investigation as the log has it; None if it was never requested."""
         return Investigation.fold(await read_history(self._bus, str(investigation_id)))
 
     async def publish(self, event: InvestigationRequested | InvestigationFailed, correlation: UUID) -> bool:
-        """Request an investigation, or end one; False if another process was faster."""
         return await self._bus.publish_if_first(event, correlation)

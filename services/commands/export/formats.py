@@ -37,7 +37,6 @@ class JsonLines:
         self._file.writelines(lines)
 
     def close(self) -> None:
-        """Finish the file."""
         self._file.close()
 
 
@@ -62,7 +61,6 @@ class Parquet:
         self._writer.write_batch(self._arrow.RecordBatch.from_pylist(list(rows), schema=self._schema))
 
     def close(self) -> None:
-        """Finish the file."""
         self._writer.close()
 
 

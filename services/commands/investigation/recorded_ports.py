@@ -70,11 +70,9 @@ class RecordedBlobs:
         self._blobs = blobs
 
     async def get_text(self, ref: TextRef) -> str:
-        """Fetch a text."""
         return await self._blobs.get_text(ref)
 
     async def get(self, sha256: str) -> bytes:
-        """Fetch bytes by their hash."""
         return await self._blobs.get(sha256)
 
     async def answers(self, step: str) -> Sequence[TextRef]:

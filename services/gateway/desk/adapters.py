@@ -21,7 +21,6 @@ class SqlDesk:
             return await session.desk.edited(after, limit)
 
     async def jobs(self, account: UUID, after: Key | None, limit: int) -> Sequence[JobRow]:
-        """Jobs of an account."""
         async with self._record.open() as session:
             return await session.desk.jobs(account, after, limit)
 

@@ -60,7 +60,6 @@ class BusJobLog:
         return found
 
     async def find_sequence(self, moment: datetime) -> int:
-        """The sequence behind which the facts since a moment are stored."""
         try:
             first = await find_first_since(self._bus, JOBS.name, moment)
             return await read_last_sequence(self._bus, JOBS.name) if first is None else first - 1
@@ -76,7 +75,6 @@ class BusJobLog:
         return await _store(self._bus.publish_together(facts, correlation=correlation, at=at))
 
     async def newest(self) -> int:
-        """The last sequence."""
         try:
             return await read_last_sequence(self._bus, JOBS.name)
         except Retry as error:
@@ -95,7 +93,6 @@ class BusReceiptKeys:
         self._bus = bus
 
     async def read(self) -> PublicKeys:
-        """All that were ever announced."""
         try:
             return await read_keys(self._bus)
         except BusError as error:
@@ -116,7 +113,6 @@ class SqlCatalogue:
             return await session.catalogue.page(text, after, limit, hidden=hidden)
 
     async def one(self, id_: UUID, *, hidden: bool) -> EntryContents | None:
-        """All of an entry's page."""
         async with self._record.open() as session:
             return await session.catalogue.one(id_, hidden=hidden)
 
@@ -131,7 +127,6 @@ class SqlCatalogue:
             return await session.catalogue.open_flags(after, limit)
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
-        """A claim of an account's own job."""
         async with self._record.open() as session:
             return await session.catalogue.candidate(job, number, account)
 
@@ -143,7 +138,6 @@ class BusMemos:
         self._bus = bus
 
     async def find(self, memo_id: UUID) -> UUID | None:
-        """The job that an extraction was bought for."""
         try:
             job = await (await Bucket.open(self._bus, MEMOS)).get(str(memo_id))
         except BusError as error:
@@ -176,7 +170,6 @@ class BlobWords:
             raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
     async def get(self, ref: EphemeralRef) -> str | None:
-        """The text; None: it has expired or was removed."""
         try:
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._texts.get(ref)
@@ -186,7 +179,6 @@ class BlobWords:
             raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
     async def remove(self, ref: EphemeralRef) -> None:
-        """Remove a text before its hour."""
         try:
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 await self._texts.remove(ref)
@@ -194,7 +186,6 @@ class BlobWords:
             raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
     async def remove_answers(self, step: str, until: datetime) -> None:
-        """Remove what was stored until this hour as an answer to a step or its sub-steps."""
         try:
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 await self._texts.remove_answers(step, until)

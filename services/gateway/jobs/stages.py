@@ -75,7 +75,6 @@ class StageSettings:
         self._current: Cache[str, AuditPrices] = Cache(capacity=1, ttl_s=PRICES_TTL_S)
 
     async def models(self) -> Mapping[Stage, StageModel]:
-        """The model of each stage."""
         stored = await self._read()
         return {stage: self._resolve(stage, stored[stage].choice) for stage in _PLACES}
 

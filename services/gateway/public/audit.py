@@ -45,7 +45,6 @@ class PublicAudit:
 
 
 def redact_run(run: Run) -> PublicAudit:
-    """Redact a run."""
     payloads: Payloads = {
         (attempt.number, call.index): json.loads(call.payload)
         for attempt in run.attempts

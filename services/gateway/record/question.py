@@ -78,7 +78,6 @@ def parse_cursor(cursor: str) -> Place:
 
 
 def rank_cursor(rank: int) -> str:
-    """The cursor of a rank."""
     return _encode(f"rank.{rank}")
 
 

@@ -220,12 +220,10 @@ class SqlReads:
         return [counts.get(version) for version in versions]
 
     async def knows_post(self, post_id: UUID) -> bool:
-        """Whether there is a version of this post."""
         async with open_connection(self._database) as connection:
             return bool((await connection.execute(_POST, {"id": post_id})).scalar_one())
 
     async def erased_posts(self) -> frozenset[UUID]:
-        """The posts that were erased on request."""
         async with open_connection(self._database) as connection:
             return frozenset((await connection.execute(_FORGOTTEN)).scalars())
 

@@ -39,7 +39,6 @@ class BodyMaker:
         self._tiles: dict[Tile, bytes] = {}
 
     async def make(self, bucket: int, bits: int) -> bytes:
-        """The body of a bucket."""
         first, last = key_range(bucket, bits)
         wanted = {"first": first, "last": last, "clear": CLEAR_MOST}
         found = await self._db.execute(_IN_BUCKET, wanted, binary=True)

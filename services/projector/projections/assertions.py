@@ -74,7 +74,6 @@ def request(tables: Tables, fact: Fact, event: AssertionAnalysisRequested, mater
 
 
 def analyse(tables: Tables, fact: Fact, event: AssertionAnalysed, material: Material) -> None:
-    """It was analysed."""
     runs.end(tables, fact, event.end)
     catalogue.renew(tables, fact, event, material)
     if tables[rows.ANALYSES].get(event.analysis_id) is not None:

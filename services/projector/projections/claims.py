@@ -95,7 +95,6 @@ def reject(tables: Tables, fact: Fact, event: ClaimRejected, material: Material)
 
 
 def fail(tables: Tables, fact: Fact, event: ClaimValidationFailed, material: Material) -> None:
-    """Validation failed."""
     is_newest = _is_newest(tables, event)
     _add_review(tables, fact, event, material, "FAILED", None, event.reason, event.status_code)
     _decide(tables, event.claim_id, "FAILED", None, event.reason, fact.at, is_newest=is_newest)

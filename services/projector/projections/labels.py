@@ -16,7 +16,6 @@ _LABEL: Final = LABELS.by()
 
 
 def keys(event: LabelIssued) -> Sequence[RowKey]:
-    """The row of a label."""
     return ((_LABEL, label_id(event.uri, event.cid, event.val)),)
 
 

@@ -50,7 +50,6 @@ async def start_load(db: Connection, wanted: Iterable[RowKey]) -> PendingLoad:
 async def load(
     db: Connection, wanted: Iterable[RowKey], beside: Mapping[AnyTable, Iterable[Row]] | None = None
 ) -> Tables:
-    """Load rows."""
     async with db.pipeline():
         pending = await start_load(db, wanted)
     return await pending.finish(beside)

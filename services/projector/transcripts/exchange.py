@@ -114,7 +114,6 @@ class ReadTranscript:
 
 
 def read_transcript(text: str) -> attempts.Exchange:
-    """Read a transcript."""
     try:
         transcript = Transcript.model_validate_json(text)
         read = ReadTranscript(

@@ -83,7 +83,6 @@ DEMO: Final = "Demonstration: a fixed catalogue of well-known misconceptions ans
 
 
 def make_entry(base: str, card: Card) -> Entry:
-    """The entry of a card."""
     title = f"{_name_result(card)} in {name_post(card)}"
     return Entry(
         id=f"urn:uuid:{card.id}",
