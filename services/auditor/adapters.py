@@ -22,7 +22,7 @@ from contracts.v1 import (
 )
 from contracts.v1.run import StageModel
 from kit.bus import Bus
-from kit.history import StoredFact, read_history, read_latest
+from kit.history import StoredFact, read_history, read_latest, read_latest_from_leader
 from kit.kv import Bucket
 from kit.models.stages import STEPS, Stage, Stages, StoredStage
 from lifecycle.audits.cache import DECISIVE, Analysed, Cached, Invalidated, is_withdrawn
@@ -114,6 +114,25 @@ def _fold(facts: Sequence[StoredFact]) -> Cached:
     for fact in facts:
         cached = cached.apply(fact.sequence, fact.envelope.occurred_at, fact.event)
     return cached
+
+
+class JobsLog:
+    """The stream for decisions about what is absent from it, so it is read from its leader, which never lags.
+
+    Raises: Outage: it could not be read now. BusError: nothing was confirmed.
+    """
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def newest(self, *subjects: str) -> list[StoredFact]:
+        return await read_latest_from_leader(self._bus, *subjects, stream=JOBS)
+
+    async def history(self, key: str) -> list[StoredFact]:
+        return await read_history(self._bus, key, stream=JOBS)
+
+    async def publish(self, event: Event, correlation: UUID) -> bool:
+        return await self._bus.publish_if_first(event, correlation)
 
 
 class BucketMemos:

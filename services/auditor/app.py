@@ -31,15 +31,13 @@ from kit.receipts import announce_key, choose_key
 from kit.settings import load
 from kit.sources import Pages
 from kit.web import GuardedHttpClient, Policy
-from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog, WebArticles
+from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog, JobsLog, WebArticles
 from services.auditor.analysis import Analyst
 from services.auditor.assessing import Assessor
 from services.auditor.concluding import JobRules
-from services.auditor.demo_pages import DemoPages
-from services.auditor.evidence import EvidencePages
+from services.auditor.evidence import DemoPages, EvidencePages
 from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
-from services.auditor.jobs_log import JobsLog
 from services.auditor.metrics import AuditorMetrics
 from services.auditor.planning import Planner
 from services.auditor.publishers import LoggedScores

@@ -11,7 +11,9 @@ from analyses.claims.analysis import ReadPage
 from analyses.claims.families import SourcePage, find_domain
 from analyses.research import FETCH_URL, parse_fetch_url
 from analyses.snippets import page_text
+from kit.clock import Clock
 from kit.documents.readable import Readable
+from kit.models.demo_catalogue import Catalogue
 from kit.research import FetchedPage, PageLookup
 from kit.sources import Page, PageUnavailable
 from kit.web import WebError, parse_url
@@ -74,3 +76,18 @@ def _unify(address: str) -> str:
         return str(parse_url(address))
     except WebError:
         return address
+
+
+class DemoPages:
+    """The sources of the demonstration, which needs no internet: the catalogue's own descriptions of pages."""
+
+    def __init__(self, known: Catalogue, clock: Clock) -> None:
+        self._sources = {source.url: source for entry in known.entries for source in entry.sources}
+        self._clock = clock
+
+    async def get(self, address: str) -> Page[Readable] | PageUnavailable:
+        """The page of a source."""
+        source = self._sources.get(address)
+        if source is None:
+            return PageUnavailable("not_in_the_demonstration")
+        return Page(address, None, self._clock.now(), Readable(source.title, source.snippet), "text/plain")

@@ -22,9 +22,9 @@ from kit.ephemeral import EphemeralTexts
 from kit.history import read_history
 from kit.kv import Bucket
 from lifecycle.audits.words import article_folder, open_folder
+from services.auditor.adapters import JobsLog
 from services.auditor.concluding import JobRules
 from services.auditor.concluding import Texts as TextsPort
-from services.auditor.jobs_log import JobsLog
 from services.auditor.waiting import OpenJobs
 from tests.support.audits import PERIOD, asked, reserved
 from tests.support.concluding_jobs import Texts, analysed, ended, extracted, fetched, planned

@@ -50,7 +50,7 @@ from kit.models.base import Model
 from kit.models.stages import Stage, StoredStage, resolve
 from kit.publisher import BusError
 from kit.telemetry import Telemetry
-from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog
+from services.auditor.adapters import BucketKeys, BucketMemos, ConfiguredStages, EventLog, JobsLog
 from services.auditor.analysis import Analyst
 from services.auditor.assessing import Assessor
 from services.auditor.concluding import JobRules, OpenJob
@@ -58,7 +58,6 @@ from services.auditor.domain import Article, NoArticle
 from services.auditor.evidence import EvidencePages
 from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
-from services.auditor.jobs_log import JobsLog
 from services.auditor.metrics import AuditorMetrics
 from services.auditor.planning import Planner
 from services.auditor.publishers import LoggedScores

@@ -17,13 +17,12 @@ from contracts.jobs.result import Result
 from services.gateway.jobs.article import read_article
 from services.gateway.jobs.events import encode_events, list_events
 from services.gateway.jobs.exchange import Exchange, Reception, answer, require_json, write
-from services.gateway.jobs.idempotency import read_key
 from services.gateway.jobs.intake import Intake, Order, Repeated, choose_key
 from services.gateway.jobs.logged import LoggedJob
-from services.gateway.jobs.preferences import read_wait_s
 from services.gateway.jobs.problems import Problem
 from services.gateway.jobs.rate_policies import RateLimit
 from services.gateway.jobs.reading import RETRY_S, Jobs
+from services.gateway.jobs.request_headers import read_key, read_wait_s
 from services.gateway.ports import Unavailable
 from services.gateway.streaming import HEARTBEAT, serve_events
 

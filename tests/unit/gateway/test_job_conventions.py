@@ -15,10 +15,9 @@ from contracts.accounts import Verb
 from contracts.jobs.problems import BY_SLUG, PROBLEMS, ProblemCode, ProblemDocument, slug_of
 from services.gateway.domain import Account
 from services.gateway.jobs.access import authenticate, read_bearer
-from services.gateway.jobs.idempotency import read_key
-from services.gateway.jobs.preferences import read_wait_s
 from services.gateway.jobs.problems import Problem, reply_to
 from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
+from services.gateway.jobs.request_headers import read_key, read_wait_s
 from services.gateway.jobs.versions import VERSIONS, choose_version
 from services.gateway.keys import InstanceKeys
 from tests.unit.gateway.fakes import KeyTable, StillClock

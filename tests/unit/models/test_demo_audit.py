@@ -23,7 +23,7 @@ from kit.models.demo_audit import LABEL
 from kit.models.demo_catalogue import catalogue
 from kit.models.stages import STEPS, DemoStages
 from kit.sources import Page
-from services.auditor.demo_pages import DemoPages
+from services.auditor.evidence import DemoPages
 from tests.support.factories import NOW
 from tests.support.fakes import StillClock
 

@@ -1,6 +1,7 @@
-"""The header `Idempotency-Key`.
+"""The headers `Idempotency-Key` and `Prefer: wait=N`.
 
-Source: draft-ietf-httpapi-idempotency-key-header: a string of RFC 9651. The bare token is what most clients send.
+Sources: draft-ietf-httpapi-idempotency-key-header: a string of RFC 9651; the bare token is what most clients send.
+RFC 7240: a preference that cannot be read is ignored, never an error.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import http_sf
 
 from services.gateway.jobs.problems import Problem
 
+LONGEST_WAIT_S: Final = 60
 _KEY: Final = re.compile(r"[!-~]{1,255}")
 
 
@@ -34,3 +36,18 @@ def _unquote(text: str) -> str | None:
     except http_sf.StructuredFieldError:
         return None
     return item[0] if isinstance(item, tuple) and isinstance(item[0], str) else None
+
+
+def read_wait_s(prefer: str) -> int | None:
+    """How long the client would like to wait, at most a minute; None if it does not want to wait."""
+    if not prefer:
+        return None
+    try:
+        preferences = http_sf.parse(prefer.lower().encode("latin-1", "replace"), tltype="dictionary")
+    except http_sf.StructuredFieldError:
+        return None
+    item = preferences.get("wait") if isinstance(preferences, dict) else None
+    wait_s = item[0] if isinstance(item, tuple) else None
+    if isinstance(wait_s, bool) or not isinstance(wait_s, int) or wait_s < 1:
+        return None
+    return min(wait_s, LONGEST_WAIT_S)
