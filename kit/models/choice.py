@@ -43,8 +43,7 @@ def choose(
     wanted = (models.investigator_model or both, models.validator_model or both)
     if "demo" in (*wanted, models.model_failover) and (*wanted, models.model_failover) != ("demo", "demo", None):
         raise SettingsError("the demo catalogue stands in for all steps and for no other model, or not at all")
-    timeouts = Timeouts(models.model_silence_s, models.model_call_s, models.model_run_s)
-    deps = ProviderDeps(price=partial(price_of, own=models.prices()), timeouts=timeouts)
+    deps = make_deps(models)
     build = partial(_build_model, infrastructure=infrastructure, openai=openai, deps=deps, keys_needed=keys_needed)
     first = build(wanted[0])
     second = first if wanted[0] == wanted[1] else build(wanted[1])
@@ -54,14 +53,18 @@ def choose(
     return first if wanted[0] == wanted[1] else ModelsByStep(first, {REVIEW_STEP: second})
 
 
+def make_deps(models: ModelSettings) -> ProviderDeps:
+    """Prices and time limits as the settings say."""
+    timeouts = Timeouts(models.model_silence_s, models.model_call_s, models.model_run_s)
+    return ProviderDeps(price=partial(price_of, own=models.prices()), timeouts=timeouts)
+
+
 def choose_opinion(choice: str, openai: OpenAISettings, chat: ChatSettings) -> KeyedModel:
     """The model of second opinions: `chat` is the server of chat completions, if it is behind one.
 
     Raises: SettingsError: a key or an address is missing, or it is the demo.
     """
-    models = load(ModelSettings)
-    timeouts = Timeouts(models.model_silence_s, models.model_call_s, models.model_run_s)
-    deps = ProviderDeps(price=partial(price_of, own=models.prices()), timeouts=timeouts)
+    deps = make_deps(load(ModelSettings))
     provider, _, model = choice.partition(":")
     match provider:
         case "openai_responses":

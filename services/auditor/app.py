@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import partial
 from typing import Final
 
 from contracts.jobs.result import UpgradeOptions
@@ -22,11 +21,9 @@ from kit.documents.reading import Reader
 from kit.ephemeral import EphemeralTexts
 from kit.host import Host
 from kit.model_settings import LlmSettings, ModelSettings
+from kit.models.choice import make_deps
 from kit.models.demo_catalogue import catalogue
-from kit.models.prices import price_of
-from kit.models.provider import ProviderDeps
 from kit.models.stages import DemoStages, StageModels, Stages
-from kit.models.timeouts import Timeouts
 from kit.receipts import announce_key, choose_key
 from kit.settings import load
 from kit.sources import Pages
@@ -51,7 +48,7 @@ MICRO_PER_USD: Final = 1_000_000
 async def build(host: Host) -> None:
     """Subscribe the handlers and start the concluder."""
     settings, llm, models = load(AuditorSettings), load(LlmSettings), load(ModelSettings)
-    stages: Stages = DemoStages(host.model) if host.model.labelled_demo else _stages(llm, models)
+    stages: Stages = DemoStages(host.model) if host.model.labelled_demo else StageModels(llm, make_deps(models))
     log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
     runs = Runs(log, texts, stages, host.clock, host.worker, host.telemetry.registry)
     articles, sources = _pages(host, settings)
@@ -102,14 +99,6 @@ async def build(host: Host) -> None:
     rules, waiting = JobRules(JobsLog(host.bus), texts), OpenJobs(host.telemetry.registry, host.clock.now)
     concluder = Concluder(host.bus, JOBS, AUDITS_CONCLUDED, AUDITS_CONCLUDE_MARK, rules, waiting)
     host.keep_running("auditor-conclude", concluder.run)
-
-
-def _stages(llm: LlmSettings, models: ModelSettings) -> StageModels:
-    deps = ProviderDeps(
-        price=partial(price_of, own=models.prices()),
-        timeouts=Timeouts(models.model_silence_s, models.model_call_s, models.model_run_s),
-    )
-    return StageModels(llm, deps)
 
 
 def _pages(host: Host, settings: AuditorSettings) -> tuple[Pages[ReadArticle], Pages[Readable]]:
