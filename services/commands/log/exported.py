@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tlog.errors import MalformedError
 from tlog.leaf import Leaf, Opening, parse_leaf
@@ -30,8 +30,6 @@ class NotAnExport(Exception):
 class Claim(BaseModel):
     """A finding that is shown, as far as it is compared."""
 
-    model_config = ConfigDict(extra="ignore")
-
     id: str
     investigation_id: str
     text: str
@@ -42,15 +40,11 @@ class Claim(BaseModel):
 class Withdrawn(BaseModel):
     """A finding that was taken back."""
 
-    model_config = ConfigDict(extra="ignore")
-
     claim_id: str
 
 
 class ExportedLeaf(BaseModel):
     """What stands beside a leaf, as its operator says."""
-
-    model_config = ConfigDict(extra="ignore")
 
     leaf: int
     standing: Literal["OPENED", "UNLISTED", "ERASED", "EMPTY"]
@@ -58,8 +52,6 @@ class ExportedLeaf(BaseModel):
 
 class Opened(BaseModel):
     """A document that a leaf commits to."""
-
-    model_config = ConfigDict(extra="ignore")
 
     leaf: int
     j: int
