@@ -24,7 +24,7 @@ from kit.settings import SettingsError
 from services.commands.database import open_database
 from services.commands.gate_tier import TierReport, read_gate_tier
 from services.commands.reviews.samples import wait_for_projection
-from services.commands.shared import Group, on_servers, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 from services.commands.stopped import release_stopped
 from services.commands.terminal import clean
 from services.curator.breaking import EVERY, NEW, KnownBreaker
@@ -270,11 +270,9 @@ async def _open_watched(found: Servers) -> AsyncIterator[tuple[Bus, Database]]:
     """The broker and the tables. Raises: click.ClickException: one of them fails meanwhile."""
     if not await is_current(found.database_url):
         raise SettingsError("there are no findings yet: start the projector first (`openerrata up projector`)")
-    try:
+    with as_message(BusError, Retry, Reject):
         async with (
             connect(found.nats_url, name="openerrata-breaker") as bus,
             open_database(found.database_url, "reader") as database,
         ):
             yield bus, database
-    except (BusError, Retry, Reject) as error:
-        raise click.ClickException(str(error)) from error

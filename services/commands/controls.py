@@ -19,7 +19,7 @@ from kit.database import Database
 from kit.settings import load
 from services.commands.breaker import run_on_watched
 from services.commands.reviews.samples import wait_for_projection
-from services.commands.shared import Group, on_servers
+from services.commands.shared import Group, as_message, on_servers
 from services.curator.control_lists import BadList, ControlList, ControlLists, draw_salts
 from services.curator.record.controls import Batch, ControlState, SqlControls
 from services.curator.settings import CuratorSettings
@@ -148,10 +148,8 @@ async def open_list(bus: Bus, database: Database, clock: Clock, lists: ControlLi
     await wait_for_projection(bus, database)
     record = SqlControls(database)
     known = next((each for each in await record.batches() if each.id == batch), None)
-    try:
+    with as_message(BadList, OSError):
         controls = lists.read(batch)
-    except (BadList, OSError) as error:
-        raise click.ClickException(str(error)) from error
     if known is None or controls is None:
         raise click.ClickException(f"no list {batch} is {'committed to' if known is None else 'in the folder'}")
     if known.opened_at is not None:
@@ -183,10 +181,8 @@ def _open_lists() -> ControlLists:
 
 
 def _read_lists(lists: ControlLists) -> Sequence[ControlList]:
-    try:
+    with as_message(BadList, OSError):
         return lists.read_all()
-    except (BadList, OSError) as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _describe(batch: Batch, runs: Sequence[ControlState]) -> str:

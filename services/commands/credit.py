@@ -29,7 +29,7 @@ from kit.servers_in_use import Servers
 from lifecycle.audits.credits import Period, Terms, adjust
 from services.commands.accounts import read_dollars
 from services.commands.database import act_as_operator
-from services.commands.shared import Group, on_servers, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 
 _MICRO_USD = 1_000_000
 T = TypeVar("T")
@@ -138,11 +138,9 @@ async def find_owner(database: Database, username: str) -> Owner:
 
 async def _for_account(found: Servers, name: str, action: Callable[[Bus, Owner], Awaitable[T]]) -> tuple[Owner, T]:
     owner = await act_as_operator(found, lambda database: find_owner(database, name))
-    try:
+    with as_message(BusError, Retry, Reject):
         async with connect(found.nats_url, name="openerrata-credit") as bus:
             return owner, await action(bus, owner)
-    except (BusError, Retry, Reject) as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _print(owner: Owner, period: Period, *, as_json: bool) -> None:

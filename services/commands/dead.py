@@ -14,7 +14,7 @@ from contracts.topology import CONSUMERS
 from kit import circuit, dead_letters
 from kit.bus import Bus, connect
 from kit.publisher import BusError
-from services.commands.shared import Group, on_servers, open_servers, run
+from services.commands.shared import Group, as_message, on_servers, open_servers, run
 from services.commands.terminal import clean, clean_text
 
 T = TypeVar("T")
@@ -131,11 +131,8 @@ def _with_bus(data_dir: Path, action: Callable[[Bus], Awaitable[T]]) -> T:
         async with connect(url, name="openerrata-dead") as bus:
             return await action(bus)
 
-    with open_servers(data_dir, quieter="error") as found:
-        try:
-            return run(main(found.nats_url))
-        except (dead_letters.DeadLetterNotFound, BusError) as error:
-            raise click.ClickException(str(error)) from error
+    with open_servers(data_dir, quieter="error") as found, as_message(dead_letters.DeadLetterNotFound, BusError):
+        return run(main(found.nats_url))
 
 
 def format_line(kept: dead_letters.StoredDeadLetter) -> str:

@@ -21,7 +21,7 @@ from kit.history import StoredFact, read_history
 from kit.publisher import BusError, PublishConflict
 from kit.servers_in_use import Servers
 from lifecycle.findings import FindingHistory, Refused, Unchanged, Wanted, change
-from services.commands.shared import Group, on_servers, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 from services.commands.terminal import clean
 from services.projector.store.load import Connection
 
@@ -191,10 +191,8 @@ async def decide_finding(found: Servers, claim: UUID, wanted: Wanted) -> tuple[F
 async def open_log_and_tables(stack: AsyncExitStack, found: Servers) -> tuple[Bus, Connection]:
     """The broker and the tables."""
     await migrate(found.database_url)
-    try:
+    with as_message(BusError):
         bus = await stack.enter_async_context(connect(found.nats_url, name="openerrata-finding"))
-    except BusError as error:
-        raise click.ClickException(str(error)) from error
     return bus, await stack.enter_async_context(await open_session(found.database_url))
 
 
@@ -207,10 +205,8 @@ async def _read(bus: Bus, db: Connection, claim: UUID) -> Finding:
         )
     investigation, text, summary, correlation, post = row
     others = await (await db.execute(_OTHERS, (post, claim, text))).fetchall()
-    try:
+    with as_message(Retry, Reject):
         changes = await read_history(bus, str(claim))
-    except (Retry, Reject) as error:
-        raise click.ClickException(str(error)) from error
     history = FindingHistory(claim_id=claim, investigation_id=investigation).fold(changes)
     return Finding(text, summary, correlation, [id_ for (id_,) in others], changes, history)
 

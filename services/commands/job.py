@@ -26,7 +26,7 @@ from kit.servers_in_use import Servers
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import ASSESS, EXTRACT
 from lifecycle.audits.words import list_all
-from services.commands.shared import Group, on_servers, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +110,9 @@ def forget(job_id: UUID, data_dir: Path) -> None:
 
 @asynccontextmanager
 async def _connect(found: Servers) -> AsyncIterator[Bus]:
-    try:
+    with as_message(BusError, BlobsUnavailable, Retry, Reject):
         async with connect(found.nats_url, name="openerrata-job") as bus:
             yield bus
-    except (BusError, BlobsUnavailable, Retry, Reject) as error:
-        raise click.ClickException(str(error)) from error
 
 
 async def load_job(bus: Bus, job_id: UUID) -> LoadedJob:

@@ -27,7 +27,7 @@ from kit.servers_in_use import Servers
 from kit.settings import SettingsError
 from lifecycle.audits.scores import find_band
 from services.commands.database import act_as_operator, open_database
-from services.commands.shared import Group, on_servers, open_servers, run, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, open_servers, run, run_on_servers
 from services.commands.terminal import clean, format_table
 from services.gateway.record.publishers import read_score
 
@@ -211,7 +211,5 @@ def describe(fact: StoredFact) -> str:
 
 
 def _run(main: Coroutine[Any, Any, T]) -> T:
-    try:
+    with as_message(BusError, Outage):
         return run(main)
-    except (BusError, Outage) as error:
-        raise click.ClickException(str(error)) from error

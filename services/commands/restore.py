@@ -20,7 +20,7 @@ from kit.settings import load as load_settings
 from kit.snapshot import SnapshotFailed, delete_empty_stream, restore_stream
 from services.commands.backup import MANIFEST, STREAM_NAMES, Manifest
 from services.commands.projector import rebuild_read_model
-from services.commands.shared import on_servers, run_on_servers
+from services.commands.shared import as_message, on_servers, run_on_servers
 from services.commands.terminal import format_count, show_progress
 from services.projector.ledger.chain import LedgerBroken
 
@@ -41,11 +41,9 @@ def command(folder: Path, data_dir: Path) -> None:
     \b
     openerrata restore backups
     """
-    try:
+    with as_message(BadBackup, NotEmpty, SnapshotFailed, BlobsUnavailable, LedgerBroken):
         manifest = _verify(folder)
         facts = run_on_servers(data_dir, lambda found: _restore(found, folder, manifest))
-    except (BadBackup, NotEmpty, SnapshotFailed, BlobsUnavailable, LedgerBroken) as error:
-        raise click.ClickException(str(error)) from error
     restored = f"{format_count(facts, 'fact')} and {format_count(manifest.blobs, 'blob')}"
     click.echo(f"restored {restored} of {manifest.taken_at}")
 

@@ -78,6 +78,15 @@ def handle_errors(function: Callable[P, T]) -> Callable[P, T]:
     return wrapped
 
 
+@contextmanager
+def as_message(*errors: type[Exception]) -> Iterator[None]:
+    """End a command with the message of one of these errors."""
+    try:
+        yield
+    except errors as error:
+        raise click.ClickException(str(error)) from error
+
+
 def on_servers(function: Callable[P, T]) -> Callable[P, T]:
     """Give a command the option `--data-dir`, and handle its errors."""
     return data_dir_option(handle_errors(function))

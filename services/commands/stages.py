@@ -19,7 +19,7 @@ from kit.model_settings import AuditSettings, ChatSettings, LlmSettings, ModelSe
 from kit.models.prices import price_of
 from kit.models.stages import PROVIDERS
 from kit.settings import load
-from services.commands.shared import Group, on_servers, open_servers, run
+from services.commands.shared import Group, as_message, on_servers, open_servers, run
 from services.commands.terminal import format_table
 from services.gateway.jobs.adapters import BusJobLog
 from services.gateway.jobs.stages import StageSettings
@@ -111,8 +111,5 @@ def _with_stages(data_dir: Path, action: Callable[[StageSettings], Awaitable[T]]
         async with connect(url, name="openerrata-stages") as bus:
             return await action(StageSettings(BusJobLog(bus), *settings))
 
-    with open_servers(data_dir, quieter="error") as found:
-        try:
-            return run(main(found.nats_url))
-        except Unavailable as error:
-            raise click.ClickException(str(error)) from error
+    with open_servers(data_dir, quieter="error") as found, as_message(Unavailable):
+        return run(main(found.nats_url))

@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from services.commands.shared import Group, choose_log_level, handle_errors, run
+from services.commands.shared import Group, as_message, choose_log_level, handle_errors, run
 from services.witness.store import Store, StoreError
 from tlog.errors import MalformedError
 from tlog.keys import SEED_BYTES, Algorithm, SigningKey, VerifierKey
@@ -134,7 +134,5 @@ async def _serve(store: Store, host: str, port: int) -> None:
 @contextmanager
 def _explained() -> Iterator[None]:
     """What an operator can mend is said in one line."""
-    try:
+    with as_message(MalformedError, OSError, StoreError, sqlite3.Error):
         yield
-    except (MalformedError, OSError, StoreError, sqlite3.Error) as error:
-        raise click.ClickException(str(error)) from error

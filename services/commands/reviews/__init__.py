@@ -28,7 +28,7 @@ from services.commands.database import open_database
 from services.commands.reviews.decisions import Imported, import_verdicts
 from services.commands.reviews.samples import Period, SheetLine, draw, find_seed
 from services.commands.reviews.sheet import BadSheet, parse_sheet, write_sheet
-from services.commands.shared import Group, on_servers, open_servers, run, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, open_servers, run, run_on_servers
 from services.gateway.ports import Unavailable
 from services.gateway.record.repository import PublicRecord
 from services.gateway.record.reviews import ReviewRecord
@@ -148,11 +148,8 @@ def show(as_json: bool, data_dir: Path) -> None:
         async with _open_database(found) as database, PublicRecord(database).open() as session:
             return await session.reviews.read()
 
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        try:
-            record = run(work(found))
-        except Unavailable as error:
-            raise click.ClickException(str(error)) from error
+    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found, as_message(Unavailable):
+        record = run(work(found))
     counts = count_reviews((each.claim_id, each.verdict) for each in record.decisions)
     bound = counts.wrong_at_most
     if as_json:
@@ -187,8 +184,6 @@ async def _open_database(found: Servers) -> AsyncIterator[Database]:
 @asynccontextmanager
 async def _open(found: Servers) -> AsyncIterator[tuple[Bus, Database]]:
     """The broker and the tables. Raises: click.ClickException: one of them fails meanwhile."""
-    try:
+    with as_message(BusError, Retry, Reject):
         async with connect(found.nats_url, name="openerrata-reviews") as bus, _open_database(found) as database:
             yield bus, database
-    except (BusError, Retry, Reject) as error:
-        raise click.ClickException(str(error)) from error
