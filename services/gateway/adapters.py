@@ -30,7 +30,7 @@ from kit.positions import Positions
 from kit.publisher import BusError, PublishConflict
 from kit.vault import UserKeys
 from services.gateway.domain import Account, InstanceKey
-from services.gateway.ports import KeyVerdict, ObservationRejected, StoredEvent, Unavailable
+from services.gateway.ports import KeyVerdict, ObservationRejected, StoredEvent, Unavailable, or_unavailable
 from services.gateway.record.connection import open_connection
 
 _ACTIVE_KEYS = """
@@ -54,10 +54,8 @@ class BusFacts:
 
     async def publish(self, event: Event, correlation: UUID) -> int:
         """Store an event."""
-        try:
+        with or_unavailable("broker", BusError):
             return (await self._bus.publish(event, correlation=correlation)).sequence
-        except BusError as error:
-            raise Unavailable(f"broker: {error}") from error
 
     async def publish_once(self, event: OnceEvent, correlation: UUID) -> StoredEvent:
         """Store a once-event, or return the one that was stored instead."""
@@ -76,11 +74,9 @@ class BusFacts:
         return event
 
     async def _latest_at(self, subject: str) -> StoredEvent:
-        try:
+        with or_unavailable("broker", Retry, Reject, IndexError):
             latest_event = (await read_latest_from_leader(self._bus, subject))[-1]
             return StoredEvent(latest_event.envelope.event, latest_event.sequence)
-        except (Retry, Reject, IndexError) as error:
-            raise Unavailable(f"broker: {error}") from error
 
     async def request(self, event: Event, correlation: UUID) -> StoredEvent:
         """Send the event to ingest, directly or through the log, and wait for the answer."""
@@ -111,16 +107,12 @@ class BusEvents:
         self._bus = bus
 
     async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> LogPage:
-        try:
+        with or_unavailable("broker", Retry):
             return await read_page(self._bus, ERRATA.name, patterns, after=after, limit=limit, max_bytes=max_bytes)
-        except Retry as error:
-            raise Unavailable(f"broker: {error}") from error
 
     async def newest(self) -> int:
-        try:
+        with or_unavailable("broker", Retry):
             return await read_last_sequence(self._bus, ERRATA.name)
-        except Retry as error:
-            raise Unavailable(f"broker: {error}") from error
 
     def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[StoredMessage], None]:
         return OrderedLog(self._bus, ERRATA.name, after + 1, subjects=patterns).batches()
@@ -133,10 +125,8 @@ class BusLabels:
         self._bus = bus
 
     async def newest(self) -> int:
-        try:
+        with or_unavailable("broker", Retry):
             return await read_last_sequence(self._bus, JOBS.name)
-        except Retry as error:
-            raise Unavailable(f"broker: {error}") from error
 
     async def follow(self, after: int) -> AsyncGenerator[Sequence[tuple[int, LabelIssued]], None]:
         subjects = (f"{LabelIssued.SUBJECT}.*",)
@@ -155,10 +145,8 @@ class ServerSpace:
 
     async def free_bytes(self) -> float:
         """The least of: the account's limit, each stream's limit, the disk of embedded servers."""
-        try:
+        with or_unavailable("broker", Retry):
             left = await read_storage_left(self._bus, (ERRATA.name, VIEWS.name))
-        except Retry as error:
-            raise Unavailable(f"broker: {error}") from error
         if self._folder is not None:
             left.append((await asyncio.to_thread(shutil.disk_usage, self._folder)).free)
         return min(left, default=inf)
@@ -172,11 +160,9 @@ class BlobTexts:
 
     async def put_text(self, text: str) -> TextRef:
         """Store a text under its hash."""
-        try:
+        with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._blobs.put_text(text)
-        except (BlobsUnavailable, TimeoutError) as error:
-            raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
 
 class BlobCopies:
@@ -204,11 +190,9 @@ class BlobLookups:
 
     async def get(self, name: str) -> bytes | None:
         """The document under this name."""
-        try:
+        with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._blobs.get_named(name)
-        except (BlobsUnavailable, TimeoutError) as error:
-            raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
 
 class SealedKeys:
@@ -219,17 +203,13 @@ class SealedKeys:
 
     async def attach(self, investigation_id: UUID, attachment: UUID | None, api_key: str) -> bool:
         """Store a key for a run; False if there is one by this name."""
-        try:
+        with or_unavailable("broker", BusError):
             return await self._keys.attach(investigation_id, attachment, api_key)
-        except BusError as error:
-            raise Unavailable(f"broker: {error}") from error
 
     async def discard(self, investigation_id: UUID, attachment: UUID | None) -> None:
         """Delete a key."""
-        try:
+        with or_unavailable("broker", BusError):
             await self._keys.discard(investigation_id, attachment)
-        except BusError as error:
-            raise Unavailable(f"broker: {error}") from error
 
 
 class ModelProbe:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -29,6 +30,15 @@ class Refused(Exception):
 
 class Unavailable(Exception):
     """A dependency does not answer; the caller may retry."""
+
+
+@contextmanager
+def or_unavailable(dependency: str, *errors: type[Exception]) -> Iterator[None]:
+    """Raise Unavailable, which names the dependency, in place of these errors."""
+    try:
+        yield
+    except errors as error:
+        raise Unavailable(f"{dependency}: {error}") from error
 
 
 class ObservationRejected(Exception):

@@ -24,7 +24,7 @@ from kit.ordered import OrderedLog
 from kit.pages import find_first_since, read_last_sequence, read_page
 from kit.publisher import BusError, PublishConflict
 from kit.receipts import read_keys
-from services.gateway.ports import Unavailable
+from services.gateway.ports import Unavailable, or_unavailable
 from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow, FlagRow
 from services.gateway.record.repository import PublicRecord
 
@@ -41,30 +41,24 @@ class BusJobLog:
     async def latest(self, *subjects: str, current: bool = False) -> Sequence[StoredFact]:
         """The newest fact on each subject."""
         look = read_latest_from_leader if current else read_latest
-        try:
+        with or_unavailable("broker", Retry, Reject):
             return await look(self._bus, *subjects, stream=JOBS)
-        except (Retry, Reject) as error:
-            raise Unavailable(f"broker: {error}") from error
 
     async def read(self, *patterns: str, after: int = 0) -> Sequence[StoredFact]:
         """All facts after a sequence."""
         found: list[StoredFact] = []
         more = bool(patterns)
-        try:
+        with or_unavailable("broker", Retry, Undecodable):
             while more:
                 page = await read_page(self._bus, JOBS.name, patterns, after=after, limit=PAGE)
                 found.extend(StoredFact(each.sequence, decode(each.subject, each.data)) for each in page.messages)
                 after, more = found[-1].sequence if found else after, page.more
-        except (Retry, Undecodable) as error:
-            raise Unavailable(f"broker: {error}") from error
         return found
 
     async def find_sequence(self, moment: datetime) -> int:
-        try:
+        with or_unavailable("broker", Retry):
             first = await find_first_since(self._bus, JOBS.name, moment)
             return await read_last_sequence(self._bus, JOBS.name) if first is None else first - 1
-        except Retry as error:
-            raise Unavailable(f"broker: {error}") from error
 
     async def publish(self, fact: OnceEvent, correlation: UUID) -> bool:
         """Store a fact."""
@@ -75,10 +69,8 @@ class BusJobLog:
         return await _store(self._bus.publish_together(facts, correlation=correlation, at=at))
 
     async def newest(self) -> int:
-        try:
+        with or_unavailable("broker", Retry):
             return await read_last_sequence(self._bus, JOBS.name)
-        except Retry as error:
-            raise Unavailable(f"broker: {error}") from error
 
     async def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[str], None]:
         """The subjects of facts as they are stored."""
@@ -93,10 +85,8 @@ class BusReceiptKeys:
         self._bus = bus
 
     async def read(self) -> PublicKeys:
-        try:
+        with or_unavailable("broker", BusError):
             return await read_keys(self._bus)
-        except BusError as error:
-            raise Unavailable(f"broker: {error}") from error
 
 
 class SqlCatalogue:
@@ -138,10 +128,8 @@ class BusMemos:
         self._bus = bus
 
     async def find(self, memo_id: UUID) -> UUID | None:
-        try:
+        with or_unavailable("broker", BusError):
             job = await (await Bucket.open(self._bus, MEMOS)).get(str(memo_id))
-        except BusError as error:
-            raise Unavailable(f"broker: {error}") from error
         return None if job is None else UUID(job.decode())
 
 
@@ -163,11 +151,9 @@ class BlobWords:
 
     async def put(self, text: str, until: datetime) -> EphemeralRef:
         """Store a text until the whole hour at or after `until`."""
-        try:
+        with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._texts.put(text, until)
-        except (BlobsUnavailable, TimeoutError) as error:
-            raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
     async def get(self, ref: EphemeralRef) -> str | None:
         try:
@@ -179,15 +165,11 @@ class BlobWords:
             raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
     async def remove(self, ref: EphemeralRef) -> None:
-        try:
+        with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 await self._texts.remove(ref)
-        except (BlobsUnavailable, TimeoutError) as error:
-            raise Unavailable(f"blob store: {error or 'timeout'}") from error
 
     async def remove_answers(self, step: str, until: datetime) -> None:
-        try:
+        with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 await self._texts.remove_answers(step, until)
-        except (BlobsUnavailable, TimeoutError) as error:
-            raise Unavailable(f"blob store: {error or 'timeout'}") from error
