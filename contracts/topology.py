@@ -10,38 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from contracts.v1 import (
-    PREFIX,
-    AppealProofOffered,
-    AssertionAnalysed,
-    AssertionAnalysisRequested,
-    CanonicalFetched,
-    CanonicalUnavailable,
-    ClaimApproved,
-    ClaimHeld,
-    ClaimProposed,
-    ClaimRejected,
-    ClaimRetained,
-    ClaimValidationFailed,
-    Event,
-    FindingChanged,
-    FlagRaised,
-    FlagResolved,
-    InvestigationCompleted,
-    InvestigationDrafted,
-    InvestigationFailed,
-    InvestigationRequested,
-    InvestigationStarted,
-    JobEnded,
-    JobExtracted,
-    JobFetched,
-    JobPlanned,
-    JobRequested,
-    JobResolved,
-    ObservationReceived,
-    ObservationUnverifiable,
-    RunFailed,
-)
+from contracts import v1
 
 DAY_S: Final = 86_400
 
@@ -73,7 +42,7 @@ class Consumer:
     """
 
     service: str
-    event: type[Event]
+    event: type[v1.Event]
     slots: int = 8
     ack_wait_s: float = 30.0
     attempts: int = 8
@@ -85,7 +54,7 @@ class Consumer:
     @cached_property
     def name(self) -> str:
         """`<service>-<aggregate>-<event>`, and `-<share>` where there is one."""
-        aggregate, event = self.event.SUBJECT.removeprefix(PREFIX).split(".")
+        aggregate, event = self.event.SUBJECT.removeprefix(v1.PREFIX).split(".")
         return "-".join(filter(None, (self.service, aggregate, event, self.share)))
 
     @property
@@ -124,7 +93,7 @@ class Bucket:
 ERRATA: Final = Stream(
     "ERRATA",
     tuple(
-        f"{PREFIX}{aggregate}.>"
+        f"{v1.PREFIX}{aggregate}.>"
         for aggregate in (
             "observation",
             "canonical",
@@ -143,11 +112,11 @@ ERRATA: Final = Stream(
         )
     ),
 )
-VIEWS: Final = Stream("VIEWS", (f"{PREFIX}post.>",), max_age_s=400 * DAY_S)
+VIEWS: Final = Stream("VIEWS", (f"{v1.PREFIX}post.>",), max_age_s=400 * DAY_S)
 JOBS: Final = Stream(
     "JOBS",
     tuple(
-        f"{PREFIX}{aggregate}.>"
+        f"{v1.PREFIX}{aggregate}.>"
         for aggregate in (
             "job",
             "run",
@@ -181,7 +150,7 @@ STORED: Final = "stored"
 """The stream republishes what it stores under `stored.<subject>`, with the sequence in a header."""
 
 ANALYST_SUBJECTS: Final = tuple(
-    f"{event.SUBJECT}.>" for event in (ClaimApproved, ClaimRetained, InvestigationCompleted, FindingChanged)
+    f"{event.SUBJECT}.>" for event in (v1.ClaimApproved, v1.ClaimRetained, v1.InvestigationCompleted, v1.FindingChanged)
 )
 """What analysts may follow, on the broker and as server-sent events; they do not overlap. They hold no candidate that
 was not approved, and not its quote or the reason for its rejection (decision 0031); and what is taken back of them."""
@@ -189,16 +158,16 @@ was not approved, and not its quote or the reason for its rejection (decision 00
 CONCLUDED: Final = tuple(
     f"{event.SUBJECT}.*"
     for event in (
-        InvestigationRequested,
-        InvestigationStarted,
-        InvestigationDrafted,
-        InvestigationFailed,
-        InvestigationCompleted,
-        ClaimRetained,
-        ClaimHeld,
-        ClaimApproved,
-        ClaimRejected,
-        ClaimValidationFailed,
+        v1.InvestigationRequested,
+        v1.InvestigationStarted,
+        v1.InvestigationDrafted,
+        v1.InvestigationFailed,
+        v1.InvestigationCompleted,
+        v1.ClaimRetained,
+        v1.ClaimHeld,
+        v1.ClaimApproved,
+        v1.ClaimRejected,
+        v1.ClaimValidationFailed,
     )
 )
 """The subjects that the fold that concludes investigations reads."""
@@ -207,22 +176,22 @@ CONCLUDE_MARK: Final = "investigator-conclude"
 AUDITS_CONCLUDED: Final = tuple(
     f"{event.SUBJECT}.*"
     for event in (
-        JobRequested,
-        JobFetched,
-        JobExtracted,
-        JobPlanned,
-        JobResolved,
-        JobEnded,
-        RunFailed,
-        AssertionAnalysisRequested,
-        AssertionAnalysed,
+        v1.JobRequested,
+        v1.JobFetched,
+        v1.JobExtracted,
+        v1.JobPlanned,
+        v1.JobResolved,
+        v1.JobEnded,
+        v1.RunFailed,
+        v1.AssertionAnalysisRequested,
+        v1.AssertionAnalysed,
     )
 )
 """The subjects that the fold that concludes audits reads."""
 AUDITS_CONCLUDE_MARK: Final = "auditor-conclude"
 """The entry of the bucket `marks` that holds that fold's mark."""
 
-CURATOR_OVERDUE: Final = tuple(f"{event.SUBJECT}.*" for event in (JobRequested, JobEnded))
+CURATOR_OVERDUE: Final = tuple(f"{event.SUBJECT}.*" for event in (v1.JobRequested, v1.JobEnded))
 """The subjects that the fold that ends overdue jobs reads."""
 CURATOR_OVERDUE_MARK: Final = "curator-overdue"
 """The entry of the bucket `marks` that holds that fold's mark."""
@@ -243,29 +212,29 @@ CLAIM_KEYS: Final = Bucket("claim-keys", ttl_s=90 * DAY_S)
 """By published key, the first assertion that has it; those that share one are counted."""
 BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS, CLAIM_KEYS)
 
-VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", ObservationReceived, slots=48)
-VERIFIER_APPEAL_PROOF_OFFERED: Final = Consumer("verifier", AppealProofOffered, slots=4)
-INGEST_OBSERVATION_UNVERIFIABLE: Final = Consumer("ingest", ObservationUnverifiable, slots=16, answers=True)
-INGEST_CANONICAL_FETCHED: Final = Consumer("ingest", CanonicalFetched, slots=8, answers=True)
-INGEST_CANONICAL_UNAVAILABLE: Final = Consumer("ingest", CanonicalUnavailable, slots=8, answers=True)
+VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", v1.ObservationReceived, slots=48)
+VERIFIER_APPEAL_PROOF_OFFERED: Final = Consumer("verifier", v1.AppealProofOffered, slots=4)
+INGEST_OBSERVATION_UNVERIFIABLE: Final = Consumer("ingest", v1.ObservationUnverifiable, slots=16, answers=True)
+INGEST_CANONICAL_FETCHED: Final = Consumer("ingest", v1.CanonicalFetched, slots=8, answers=True)
+INGEST_CANONICAL_UNAVAILABLE: Final = Consumer("ingest", v1.CanonicalUnavailable, slots=8, answers=True)
 INVESTIGATOR_INVESTIGATION_REQUESTED: Final = Consumer(
-    "investigator", InvestigationRequested, slots=8, attempts=12, costly=True
+    "investigator", v1.InvestigationRequested, slots=8, attempts=12, costly=True
 )
 INVESTIGATOR_READERS_INVESTIGATION_REQUESTED: Final = replace(
     INVESTIGATOR_INVESTIGATION_REQUESTED, slots=6, share="readers"
 )
 """Runs on readers' own keys have slots of their own, so that they and the instance's runs do not block each other."""
-VALIDATOR_CLAIM_PROPOSED: Final = Consumer("validator", ClaimProposed, slots=4, costly=True)
-AUDITOR_JOB_REQUESTED: Final = Consumer("auditor", JobRequested, slots=4, attempts=12, costly=True)
+VALIDATOR_CLAIM_PROPOSED: Final = Consumer("validator", v1.ClaimProposed, slots=4, costly=True)
+AUDITOR_JOB_REQUESTED: Final = Consumer("auditor", v1.JobRequested, slots=4, attempts=12, costly=True)
 AUDITOR_ASSERTION_ANALYSIS_REQUESTED: Final = Consumer(
-    "auditor", AssertionAnalysisRequested, slots=4, attempts=12, costly=True
+    "auditor", v1.AssertionAnalysisRequested, slots=4, attempts=12, costly=True
 )
-AUDITOR_JOB_RESOLVED: Final = Consumer("auditor", JobResolved, slots=2, attempts=12, costly=True)
-CURATOR_JOB_ENDED: Final = Consumer("curator", JobEnded, slots=8, attempts=7, max_ack_pending=10_000)
+AUDITOR_JOB_RESOLVED: Final = Consumer("auditor", v1.JobResolved, slots=2, attempts=12, costly=True)
+CURATOR_JOB_ENDED: Final = Consumer("curator", v1.JobEnded, slots=8, attempts=7, max_ack_pending=10_000)
 """Most of its messages wait, for hours, for the next try to send a webhook."""
-CURATOR_FLAG_RAISED: Final = Consumer("curator", FlagRaised, slots=1, attempts=12)
-CURATOR_FLAG_RESOLVED: Final = Consumer("curator", FlagResolved, slots=1, attempts=12)
-CURATOR_CLAIM_HELD: Final = Consumer("curator", ClaimHeld, slots=8, attempts=200, max_ack_pending=10_000)
+CURATOR_FLAG_RAISED: Final = Consumer("curator", v1.FlagRaised, slots=1, attempts=12)
+CURATOR_FLAG_RESOLVED: Final = Consumer("curator", v1.FlagResolved, slots=1, attempts=12)
+CURATOR_CLAIM_HELD: Final = Consumer("curator", v1.ClaimHeld, slots=8, attempts=200, max_ack_pending=10_000)
 """Its messages wait until their hold is over, and are looked at each ten minutes while a breaker is open, for a day."""
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
@@ -286,7 +255,7 @@ CONSUMERS: Final = (
 )
 
 
-def stream_of(event: type[Event]) -> Stream:
+def stream_of(event: type[v1.Event]) -> Stream:
     """The stream that stores an event."""
-    aggregate = event.SUBJECT.removeprefix(PREFIX).split(".")[0]
-    return next(stream for stream in STREAMS if f"{PREFIX}{aggregate}.>" in stream.subjects)
+    aggregate = event.SUBJECT.removeprefix(v1.PREFIX).split(".")[0]
+    return next(stream for stream in STREAMS if f"{v1.PREFIX}{aggregate}.>" in stream.subjects)

@@ -14,127 +14,65 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from contracts.v1 import (
-    EVENTS,
-    AppealDecided,
-    AppealOpened,
-    AppealProofChecked,
-    AppealProofOffered,
-    AssertionAnalysed,
-    AssertionAnalysisRequested,
-    AssertionInvalidated,
-    BreakerChanged,
-    CanonicalFetched,
-    CanonicalUnavailable,
-    ClaimApproved,
-    ClaimHeld,
-    ClaimHoldEnded,
-    ClaimProposed,
-    ClaimRejected,
-    ClaimRetained,
-    ClaimValidationFailed,
-    ClaimValidationRetryScheduled,
-    ClaimValidationStarted,
-    ControlCommitted,
-    ControlOpened,
-    CreditPosted,
-    EntityErasureOrdered,
-    ErasureOrdered,
-    Event,
-    FindingChanged,
-    FlagRaised,
-    IntegrityAnomalyDetected,
-    InvestigationAdvanced,
-    InvestigationCompleted,
-    InvestigationDrafted,
-    InvestigationFailed,
-    InvestigationRequested,
-    InvestigationRetryScheduled,
-    InvestigationStarted,
-    JobEnded,
-    JobExtracted,
-    JobFetched,
-    JobIdempotencyKeyBound,
-    JobPlanned,
-    JobRequested,
-    JobResolved,
-    LabelIssued,
-    LlmStageConfigured,
-    LogChanged,
-    ObservationReceived,
-    ObservationUnverifiable,
-    PostHinted,
-    PostViewed,
-    RetentionPurged,
-    ReviewDecided,
-    ReviewSampled,
-    RunAdvanced,
-    RunFailed,
-    RunRetryScheduled,
-    RunStarted,
-    VariantChanged,
-    VersionRegistered,
-    VersionSeen,
-    VersionVerified,
-)
+from contracts import v1
 from contracts.v1.event import event_id
 from contracts.v1.investigation import CANCELLED
 from services.notary.documents import Document, Run, describe, describe_finding, describe_run
 from tlog.leaf import Kind, Leaf, Opening, canonical, open_documents
 
-NOT_LOGGED: Final[frozenset[type[Event]]] = frozenset(
+NOT_LOGGED: Final[frozenset[type[v1.Event]]] = frozenset(
     {
         # what readers and sites show
-        ObservationReceived,
-        ObservationUnverifiable,
-        CanonicalFetched,
-        CanonicalUnavailable,
-        VersionRegistered,
-        VersionSeen,
-        VersionVerified,
-        PostViewed,
-        PostHinted,
-        IntegrityAnomalyDetected,
+        v1.ObservationReceived,
+        v1.ObservationUnverifiable,
+        v1.CanonicalFetched,
+        v1.CanonicalUnavailable,
+        v1.VersionRegistered,
+        v1.VersionSeen,
+        v1.VersionVerified,
+        v1.PostViewed,
+        v1.PostHinted,
+        v1.IntegrityAnomalyDetected,
         # the way to a decision; its end is logged, with what the gates refused
-        InvestigationRequested,
-        InvestigationStarted,
-        InvestigationAdvanced,
-        InvestigationDrafted,
-        InvestigationRetryScheduled,
-        ClaimProposed,
-        ClaimRetained,
-        ClaimValidationStarted,
-        ClaimApproved,
-        ClaimRejected,
-        ClaimValidationRetryScheduled,
-        ClaimValidationFailed,
+        v1.InvestigationRequested,
+        v1.InvestigationStarted,
+        v1.InvestigationAdvanced,
+        v1.InvestigationDrafted,
+        v1.InvestigationRetryScheduled,
+        v1.ClaimProposed,
+        v1.ClaimRetained,
+        v1.ClaimValidationStarted,
+        v1.ClaimApproved,
+        v1.ClaimRejected,
+        v1.ClaimValidationRetryScheduled,
+        v1.ClaimValidationFailed,
         # who appeals decides nothing
-        AppealProofOffered,
-        AppealProofChecked,
+        v1.AppealProofOffered,
+        v1.AppealProofChecked,
         # audits belong to the account that ordered them
-        JobIdempotencyKeyBound,
-        JobRequested,
-        JobFetched,
-        JobExtracted,
-        JobPlanned,
-        JobResolved,
-        JobEnded,
-        RunStarted,
-        RunAdvanced,
-        RunRetryScheduled,
-        RunFailed,
-        AssertionAnalysisRequested,
-        AssertionAnalysed,
-        AssertionInvalidated,
-        CreditPosted,
-        LlmStageConfigured,
-        FlagRaised,
-        RetentionPurged,
-        EntityErasureOrdered,
-        LabelIssued,
+        v1.JobIdempotencyKeyBound,
+        v1.JobRequested,
+        v1.JobFetched,
+        v1.JobExtracted,
+        v1.JobPlanned,
+        v1.JobResolved,
+        v1.JobEnded,
+        v1.RunStarted,
+        v1.RunAdvanced,
+        v1.RunRetryScheduled,
+        v1.RunFailed,
+        v1.AssertionAnalysisRequested,
+        v1.AssertionAnalysed,
+        v1.AssertionInvalidated,
+        v1.CreditPosted,
+        v1.LlmStageConfigured,
+        v1.FlagRaised,
+        v1.RetentionPurged,
+        v1.EntityErasureOrdered,
+        v1.LabelIssued,
     }
 )
-LOGGED: Final = tuple(event for event in EVENTS if event not in NOT_LOGGED)
+LOGGED: Final = tuple(event for event in v1.EVENTS if event not in NOT_LOGGED)
 _STATES: Final[dict[str, Kind]] = {
     "RELEASED": "released",
     "SUSPENDED": "suspended",
@@ -151,7 +89,7 @@ class Fact:
     sequence: int
     id: UUID
     at: datetime
-    event: Event | None
+    event: v1.Event | None
     salt: str | None
 
 
@@ -164,19 +102,20 @@ class Entry:
     subjects: tuple[UUID, ...] = ()
 
 
-def find_attempt(event: InvestigationCompleted) -> Sequence[UUID]:
+def find_attempt(event: v1.InvestigationCompleted) -> Sequence[UUID]:
     """The ids of the events that began and ended the run of a completed investigation."""
     return [
-        event_id(kind, event.investigation_id, event.attempt) for kind in (InvestigationStarted, InvestigationDrafted)
+        event_id(kind, event.investigation_id, event.attempt)
+        for kind in (v1.InvestigationStarted, v1.InvestigationDrafted)
     ]
 
 
-def find_verdicts(event: InvestigationCompleted, drafted: InvestigationDrafted) -> Sequence[UUID]:
+def find_verdicts(event: v1.InvestigationCompleted, drafted: v1.InvestigationDrafted) -> Sequence[UUID]:
     """The ids of the verdicts that its candidates may have."""
     return [
         event_id(kind, event.investigation_id, f"{claim}|{event.round}")
         for claim in drafted.claim_ids
-        for kind in (ClaimApproved, ClaimRejected)
+        for kind in (v1.ClaimApproved, v1.ClaimRejected)
     ]
 
 
@@ -197,23 +136,23 @@ def make_entry(fact: Fact, references: Iterable[int], run: Run | None = None) ->
     return Entry(complete, openings, tuple(dict.fromkeys(subjects)))
 
 
-def _make(event: Event, run: Run) -> tuple[Leaf, list[Document], list[UUID]] | None:
+def _make(event: v1.Event, run: Run) -> tuple[Leaf, list[Document], list[UUID]] | None:
     match event:
-        case InvestigationCompleted():
+        case v1.InvestigationCompleted():
             return _complete(event, run)
-        case InvestigationFailed():
+        case v1.InvestigationFailed():
             cancelled = event.reason == CANCELLED
             leaf = Leaf(k="cancelled" if cancelled else "failed", t=0, why=None if cancelled else event.failure)
             about: Document = {"investigation": str(event.investigation_id), "version": str(event.version_id)}
             return leaf, [about], [event.investigation_id]
-        case ClaimHeld():
+        case v1.ClaimHeld():
             held: Document = {"claim": str(event.claim_id), "investigation": str(event.investigation_id)}
             return Leaf(k="held", t=0), [held], []
-        case ClaimHoldEnded():
+        case v1.ClaimHoldEnded():
             ended: Document = {"claim": str(event.claim_id), "investigation": str(event.investigation_id)}
             hold = None if event.hold_s is None else event.hold_s * 1_000
             return Leaf(k="hold_ended", t=0, h=hold, why=event.state), [ended], []
-        case FindingChanged():
+        case v1.FindingChanged():
             changed: Document = {
                 "claim": str(event.claim_id),
                 "investigation": str(event.investigation_id),
@@ -222,7 +161,7 @@ def _make(event: Event, run: Run) -> tuple[Leaf, list[Document], list[UUID]] | N
                 "note": event.note,
             }
             return Leaf(k=_STATES[event.state], t=0, why=event.cause), [changed], [event.investigation_id]
-        case AppealOpened():
+        case v1.AppealOpened():
             opened: Document = {
                 "appeal": str(event.appeal_id),
                 "investigation": str(event.investigation_id),
@@ -230,39 +169,39 @@ def _make(event: Event, run: Run) -> tuple[Leaf, list[Document], list[UUID]] | N
                 "claims": [str(each) for each in event.claim_ids],
             }
             return Leaf(k="appeal_opened", t=0, n=len(event.claim_ids), why=event.kind), [opened], []
-        case AppealDecided():
+        case v1.AppealDecided():
             decided: Document = {
                 "appeal": str(event.appeal_id),
                 "investigation": str(event.investigation_id),
                 "outcome": event.outcome,
             }
             return Leaf(k="appeal_decided", t=0, why=event.outcome), [decided], []
-        case ReviewSampled():
+        case v1.ReviewSampled():
             return Leaf(k="review_sampled", t=0, n=len(event.claim_ids)), [describe(event)], [event.sample_id]
-        case ReviewDecided():
+        case v1.ReviewDecided():
             return Leaf(k="review_decided", t=0, why=event.verdict), [describe(event)], [event.claim_id]
-        case VariantChanged():
+        case v1.VariantChanged():
             return Leaf(k="variant", t=0, why=event.state, n=event.quota), [describe(event)], []
-        case BreakerChanged():
+        case v1.BreakerChanged():
             return Leaf(k="breaker", t=0, why=event.trigger or event.state), [describe(event)], []
-        case ControlCommitted():
+        case v1.ControlCommitted():
             return Leaf(k="control_committed", t=0, n=event.size), [describe(event)], [event.batch_id]
-        case ControlOpened():
+        case v1.ControlOpened():
             flagged = sum(each.outcome == "FLAGGED" for each in event.controls)
             return Leaf(k="control_opened", t=0, n=flagged), [describe(event)], []
-        case LogChanged():
+        case v1.LogChanged():
             return Leaf(k="log", t=0, n=event.earlier or None, why=event.what), [describe(event)], [event.log_id]
-        case ErasureOrdered():
+        case v1.ErasureOrdered():
             return Leaf(k="redacted", t=0), [], []
         case _:
             return None
 
 
-def _complete(event: InvestigationCompleted, run: Run) -> tuple[Leaf, list[Document], list[UUID]]:
+def _complete(event: v1.InvestigationCompleted, run: Run) -> tuple[Leaf, list[Document], list[UUID]]:
     refused = Counter(
         each.gate.lower() if _GATE.fullmatch(each.gate) else "other"
         for each in run.verdicts.values()
-        if isinstance(each, ClaimRejected)
+        if isinstance(each, v1.ClaimRejected)
     )
     leaf = Leaf(
         k="found" if event.claims else "nothing_found",

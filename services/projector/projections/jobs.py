@@ -8,38 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from contracts.v1 import (
-    AssertionAnalysed,
-    AssertionAnalysisRequested,
-    AssertionInvalidated,
-    CreditPosted,
-    EditMade,
-    EntityErasureOrdered,
-    EntryPublished,
-    EntryStaled,
-    Event,
-    FlagRaised,
-    FlagResolved,
-    JobEnded,
-    JobExtracted,
-    JobFetched,
-    JobIdempotencyKeyBound,
-    JobPlanned,
-    JobRequested,
-    JobResolved,
-    LabelIssued,
-    LlmStageConfigured,
-    MetricSampled,
-    PatternRecorded,
-    PublisherEpochClosed,
-    PublisherRated,
-    PublisherScored,
-    RetentionPurged,
-    RunAdvanced,
-    RunFailed,
-    RunRetryScheduled,
-    RunStarted,
-)
+from contracts import v1
 from services.projector.facts.fact import Need
 from services.projector.projections import (
     assertions,
@@ -61,9 +30,9 @@ from services.projector.rows.publishers import PUBLISHER_TABLES
 from services.projector.rows.quality import QUALITY_TABLES
 from services.projector.rows.table import AnyTable, Tables
 
-IGNORED: Final[dict[type[Event], str]] = {
-    JobIdempotencyKeyBound: "a key is looked up in the log, whose sequence decides",
-    EntityErasureOrdered: "it removes rows instead of making some: see erasure",
+IGNORED: Final[dict[type[v1.Event], str]] = {
+    v1.JobIdempotencyKeyBound: "a key is looked up in the log, whose sequence decides",
+    v1.EntityErasureOrdered: "it removes rows instead of making some: see erasure",
 }
 
 TABLES: Final[tuple[AnyTable, ...]] = (
@@ -77,33 +46,33 @@ TABLES: Final[tuple[AnyTable, ...]] = (
 """In the order that their references demand."""
 
 _RULES: Final[Rules] = {
-    JobRequested: Rule(audit_jobs.job_keys, audit_jobs.request),
-    JobFetched: Rule(audit_jobs.job_keys, audit_jobs.fetch),
-    JobExtracted: Rule(audit_jobs.end_keys, audit_jobs.extract),
-    JobPlanned: Rule(audit_jobs.claim_keys, audit_jobs.plan),
-    JobResolved: Rule(audit_jobs.claim_keys, audit_jobs.resolve),
-    JobEnded: Rule(audit_jobs.end_keys, audit_jobs.end),
-    RunStarted: Rule(runs.keys, runs.start),
-    RunAdvanced: Rule(runs.keys, runs.advance),
-    RunRetryScheduled: Rule(runs.keys, runs.fail),
-    RunFailed: Rule(runs.keys, runs.fail),
-    AssertionAnalysisRequested: Rule(assertions.request_keys, assertions.request),
-    AssertionAnalysed: Rule(assertions.analysis_keys, assertions.analyse),
-    AssertionInvalidated: Rule(assertions.invalidation_keys, assertions.invalidate),
-    EntryPublished: Rule(catalogue.publication_keys, catalogue.publish),
-    EntryStaled: Rule(catalogue.staled_keys, catalogue.stale),
-    EditMade: Rule(catalogue.edit_keys, catalogue.edit),
-    FlagRaised: Rule(catalogue.flag_keys, catalogue.raise_flag),
-    FlagResolved: Rule(catalogue.flag_keys, catalogue.resolve_flag),
-    CreditPosted: Rule(credit.period_keys, credit.post),
-    LlmStageConfigured: Rule(credit.stage_keys, credit.configure),
-    LabelIssued: Rule(labels.keys, labels.issue),
-    PublisherScored: Rule(publishers.keys, publishers.score),
-    PublisherRated: Rule(publishers.keys, publishers.rate),
-    PublisherEpochClosed: Rule(lambda _: (), publishers.close),
-    MetricSampled: Rule(lambda _: (), quality.sample),
-    PatternRecorded: Rule(quality.pattern_keys, quality.record),
-    RetentionPurged: Rule(credit.purge_keys, credit.purge),
+    v1.JobRequested: Rule(audit_jobs.job_keys, audit_jobs.request),
+    v1.JobFetched: Rule(audit_jobs.job_keys, audit_jobs.fetch),
+    v1.JobExtracted: Rule(audit_jobs.end_keys, audit_jobs.extract),
+    v1.JobPlanned: Rule(audit_jobs.claim_keys, audit_jobs.plan),
+    v1.JobResolved: Rule(audit_jobs.claim_keys, audit_jobs.resolve),
+    v1.JobEnded: Rule(audit_jobs.end_keys, audit_jobs.end),
+    v1.RunStarted: Rule(runs.keys, runs.start),
+    v1.RunAdvanced: Rule(runs.keys, runs.advance),
+    v1.RunRetryScheduled: Rule(runs.keys, runs.fail),
+    v1.RunFailed: Rule(runs.keys, runs.fail),
+    v1.AssertionAnalysisRequested: Rule(assertions.request_keys, assertions.request),
+    v1.AssertionAnalysed: Rule(assertions.analysis_keys, assertions.analyse),
+    v1.AssertionInvalidated: Rule(assertions.invalidation_keys, assertions.invalidate),
+    v1.EntryPublished: Rule(catalogue.publication_keys, catalogue.publish),
+    v1.EntryStaled: Rule(catalogue.staled_keys, catalogue.stale),
+    v1.EditMade: Rule(catalogue.edit_keys, catalogue.edit),
+    v1.FlagRaised: Rule(catalogue.flag_keys, catalogue.raise_flag),
+    v1.FlagResolved: Rule(catalogue.flag_keys, catalogue.resolve_flag),
+    v1.CreditPosted: Rule(credit.period_keys, credit.post),
+    v1.LlmStageConfigured: Rule(credit.stage_keys, credit.configure),
+    v1.LabelIssued: Rule(labels.keys, labels.issue),
+    v1.PublisherScored: Rule(publishers.keys, publishers.score),
+    v1.PublisherRated: Rule(publishers.keys, publishers.rate),
+    v1.PublisherEpochClosed: Rule(lambda _: (), publishers.close),
+    v1.MetricSampled: Rule(lambda _: (), quality.sample),
+    v1.PatternRecorded: Rule(quality.pattern_keys, quality.record),
+    v1.RetentionPurged: Rule(credit.purge_keys, credit.purge),
 }
 
 PROJECTED: Final = frozenset(_RULES)
