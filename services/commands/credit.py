@@ -93,12 +93,14 @@ def show(account_name: str, month: str | None, as_json: bool, data_dir: Path) ->
 def adjust_(account_name: str, amount: int, charge: bool, month: str | None, as_json: bool, data_dir: Path) -> None:
     """Give back so many USD of what the account NAME used, at most all of it; it also takes the account's new terms."""
     clock = SystemClock()
+    signed = amount if charge else -amount
 
     async def post(bus: Bus, owner: Owner) -> Period:
-        signed = amount if charge else -amount
         return await adjust_credit(bus, owner, month or credit_month(clock.now()), signed, clock)
 
     owner, period = run_on_servers(data_dir, lambda found: _for_account(found, account_name, post))
+    if not as_json:
+        click.echo(render_adjustment(period, signed))
     _print(owner, period, as_json=as_json)
 
 
@@ -141,6 +143,14 @@ async def _for_account(found: Servers, name: str, action: Callable[[Bus, Owner],
     with as_message(BusError, Retry, Reject):
         async with connect(found.nats_url, name="openerrata-credit") as bus:
             return owner, await action(bus, owner)
+
+
+def render_adjustment(period: Period, wanted: int) -> str:
+    """What an order came to, whose entry is the newest of the period. Units: millionths of a dollar, below 0: back."""
+    assert period.last is not None
+    done = period.last.micro_usd
+    line = f"{'charged' if wanted > 0 else 'gave back'} {_format(abs(done))}"
+    return line if done == wanted else f"{line} instead of {_format(-wanted)}: no more was used"
 
 
 def _print(owner: Owner, period: Period, *, as_json: bool) -> None:

@@ -22,7 +22,7 @@ from lifecycle.audits.credits import Terms
 from lifecycle.audits.runs import EXTRACT
 from lifecycle.audits.words import article_folder, run_folder
 from services.commands.account_rows import add_account
-from services.commands.credit import Owner, adjust_credit, find_owner, read_period
+from services.commands.credit import Owner, adjust_credit, find_owner, read_period, render_adjustment
 from services.commands.job import cancel_job, describe, forget_job, load_job, render
 from tests.support.audits import ACCOUNT, LIMIT, MONTH, PERIOD, asked, hash_of, reserved
 from tests.support.concluding_jobs import ended, extracted, failed, fetched, planned
@@ -78,6 +78,17 @@ async def test_credit_is_given_back_and_charged_beside_rivals(bus: Bus) -> None:
     assert (await adjust_credit(bus, ALICE, MONTH, -9_000_000, clock)).used == 0
     history = [each.event for each in await read_history(bus, str(PERIOD), stream=JOBS)]
     assert [each.entry for each in history if isinstance(each, CreditPosted)] == ["RESERVED"] + ["ADJUSTED"] * 5
+
+
+async def test_an_adjustment_says_what_it_came_to(bus: Bus) -> None:
+    clock = SystemClock()
+
+    async def adjusted(amount: int) -> str:
+        return render_adjustment(await adjust_credit(bus, ALICE, MONTH, amount, clock), amount)
+
+    assert await adjusted(3_000_000) == "charged $3.000000"
+    assert await adjusted(-1_000_000) == "gave back $1.000000"
+    assert await adjusted(-9_000_000) == "gave back $2.000000 instead of $9.000000: no more was used"
 
 
 async def test_a_month_without_entries_is_whole(bus: Bus) -> None:
