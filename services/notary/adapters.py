@@ -69,7 +69,7 @@ class NotaryMetrics:
         )
         self.forked = Gauge(
             "openerrata_notary_refuses",
-            "1 while nothing is signed, because it contradicts what was published",
+            "1 while nothing is signed: another key signs, or it contradicts what was published",
             registry=registry,
         )
         self.published_at = Gauge(

@@ -16,7 +16,7 @@ from kit.sessions import SuccessiveSessions
 from kit.settings import load
 from services.notary.adapters import BlobLookups, BlobObjects, NotaryMetrics
 from services.notary.cosigning import Witnesses
-from services.notary.domain import LogForked, LogNotOpened
+from services.notary.domain import LogForked, LogNotOpened, OtherKeySigns
 from services.notary.lookup.building import LookupBuilder
 from services.notary.publishing import Publisher
 from services.notary.settings import Identity, NotarySettings
@@ -57,7 +57,7 @@ class Notary:
         self._waits_for = ""
 
     async def problem(self) -> str | None:
-        """Why nothing is signed, if what was published or witnessed forbids it."""
+        """Why nothing is signed, if the key, or what was published or witnessed, forbids it."""
         return self._problem
 
     async def run(self) -> None:
@@ -91,13 +91,15 @@ class Notary:
                 log.warning("waiting", reason=str(error))
             self._waits_for = str(error)
             return False
+        except OtherKeySigns as error:
+            self._refuse(error)
+            return False
         return True
 
     async def _publish(self) -> None:
         try:
             size = await self._publisher.publish()
         except (LogForked, TlogError) as error:
-            self._metrics.forked.set(1)
             self._refuse(error)
             return
         self._metrics.forked.set(0)
@@ -107,6 +109,7 @@ class Notary:
             self._metrics.published_at.set(self._clock.now().timestamp())
 
     def _refuse(self, error: Exception) -> None:
+        self._metrics.forked.set(1)
         if self._problem != str(error):
             log.error("nothing is signed", reason=str(error))
         self._problem = str(error)

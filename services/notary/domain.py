@@ -12,7 +12,11 @@ class LogForked(Exception):
 
 
 class LogNotOpened(Exception):
-    """The log of events does not say that this log begins, or that this key signs it."""
+    """The log of events does not say that this log begins."""
+
+
+class OtherKeySigns(Exception):
+    """The log of events says that another key signs this log: nothing is entered or signed with this one."""
 
 
 @dataclass(frozen=True, slots=True)

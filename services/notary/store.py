@@ -12,7 +12,7 @@ from typing import Final, LiteralString
 from contracts.v1 import ErasureOrdered
 from kit.database import Session
 from services.notary.decisions import Fact
-from services.notary.domain import Entered, LogForked, LogNotOpened, StoredCheckpoint
+from services.notary.domain import Entered, LogForked, LogNotOpened, OtherKeySigns, StoredCheckpoint
 from services.notary.ledger import read_changes, read_page, read_runs
 from services.notary.placing import Known, Placed, place
 from services.notary.references import find_references, find_subject
@@ -66,7 +66,7 @@ class LogStore:
     async def open(self, key: str, policy: str) -> None:
         """Begin where the log of events says that this log begins, unless it has begun; `policy` is shown to others.
 
-        Raises: LogNotOpened: it does not say so, or says that another key signs. LogForked: another log is here.
+        Raises: LogNotOpened: it does not say so. OtherKeySigns. LogForked: another log is here.
         """
         db = await self.session()
         origins = await (await db.execute("SELECT origin FROM log.state")).fetchall()
@@ -77,8 +77,10 @@ class LogStore:
             raise LogNotOpened(
                 f"the log {self._origin} was not opened: run `openerrata log init`, with the projector up"
             )
-        if changes[-1][1].keys[0] != key:
-            raise LogNotOpened(f"another key signs {self._origin}: {changes[-1][1].keys[0]}")
+        if (signing := changes[-1][1].keys[0]) != key:
+            raise OtherKeySigns(
+                f"another key signs {self._origin}: {signing}; `openerrata log init` goes on with the one that is set"
+            )
         await db.execute(
             """INSERT INTO log.state VALUES (%s, %s, 0, %s)
             ON CONFLICT (origin) DO UPDATE SET policy = excluded.policy""",

@@ -122,6 +122,45 @@ async def test_a_log_begins_is_witnessed_outlasts_a_kill_and_is_monitored(tmp_pa
                 await until(is_monitored, "what is taken back of before the log is a leaf, and no alarm")
 
 
+async def test_a_key_that_the_log_has_not_announced_signs_nothing_and_says_so(tmp_path: Path) -> None:
+    first, second = (SigningKey.parse(CliRunner().invoke(main, ["log", "key", ORIGIN]).output.strip()) for _ in "12")
+    with GivenServers(tmp_path / "given") as servers:
+        settings = {**servers.settings, "OPENERRATA_NOTARY_PUBLISH_S": "0.2", "OPENERRATA_NOTARY_KEY": first.secret()}
+        changed_key = {"OPENERRATA_NOTARY_KEY": second.secret(), "OPENERRATA_NOTARY_PREVIOUS_KEY": first.secret()}
+        async with system(tmp_path / "running", **settings) as running:
+            applied = await running.run("topology", "apply")
+            assert applied.code == 0, applied.err
+            await running.up("projector")
+            assert (await running.run("log", "init")).code == 0
+            notary = await running.up("notary")
+
+            async def is_signed() -> bool:
+                return (await running.run("log", "status")).code == 0
+
+            await until(is_signed, "the log is signed by its first key")
+            await notary.kill()
+            running.settings.update(changed_key)
+            notary = running.spawn("notary", name="later")
+
+            async def url() -> str | None:
+                return next((line["url"] for line in notary.lines() if line.get("event") == "operations"), None)
+
+            async with httpx.AsyncClient(base_url=await until(url, "it starts"), timeout=10, trust_env=False) as http:
+
+                async def is_refused() -> bool:
+                    problems = (await http.get("/ready")).json()["problems"]
+                    return "another key signs" in problems.get("decision log", "")
+
+                await until(is_refused, "the notary is not ready, since another key signs")
+                assert "openerrata_notary_refuses 1.0" in (await http.get("/metrics")).text
+            refused = await running.run("log", "status")
+            assert (refused.code, f"key         {first.verifier}\n" in refused.out) == (1, True)
+            assert refused.err == f"Error: {second.verifier} signs only after `openerrata log init`\n"
+            assert (await running.run("log", "init")).code == 0
+            await notary.started()
+            assert f"key         {second.verifier}\n" in (await running.run("log", "status")).out
+
+
 async def is_shown(running: System, article: Article) -> bool:
     """Whether the result of an article is public."""
     async with httpx.AsyncClient(base_url=running.url, timeout=10, trust_env=False) as http:

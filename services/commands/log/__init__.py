@@ -22,6 +22,7 @@ from services.commands.log.exported import NotAnExport
 from services.commands.log.monitor import NotVisited, visit
 from services.commands.shared import Group, handle_errors, on_servers, run, run_on_servers
 from services.commands.terminal import clean_text
+from services.notary.ledger import read_changes
 from services.notary.settings import Identity, NotarySettings
 from tlog.decision import prove_decision
 from tlog.errors import TlogError
@@ -88,14 +89,17 @@ def init(data_dir: Path) -> None:
 @command.command()
 @on_servers
 def status(data_dir: Path) -> None:
-    """Show how many decisions are in the log, and how many are under a published note. Exit status 1: some wait."""
+    """Show how many decisions are in the log, and how many are under a published note.
+
+    Exit status 1: some wait, or another key signs than OPENERRATA_NOTARY_KEY.
+    """
     identity = _load_identity()
-    row = run_on_servers(data_dir, lambda found: _read_status(found, identity.key.name))
+    row, signing = run_on_servers(data_dir, lambda found: _read_status(found, identity.key.name))
     if row is None:
         raise click.ClickException("the log has not begun: run `openerrata log init`, and keep the notary running")
     leaves, published, published_at, cosignatures, behind = row
     click.echo(f"log         {identity.key.name}")
-    click.echo(f"key         {identity.key.verifier}")
+    click.echo(f"key         {signing}")
     click.echo(f"leaves      {leaves:,}, {behind or 0:,} facts not looked at yet")
     if published is None:
         click.echo("note        none yet")
@@ -103,6 +107,8 @@ def status(data_dir: Path) -> None:
         click.echo(
             f"note        over {published:,} leaves, {published_at:%Y-%m-%d %H:%M:%S} UTC, {cosignatures} cosignatures"
         )
+    if signing != str(identity.key.verifier):
+        raise click.ClickException(f"{identity.key.verifier} signs only after `openerrata log init`")
     if published != leaves:
         raise click.exceptions.Exit(1)
 
@@ -205,8 +211,13 @@ async def _count_earlier(found: Servers) -> int:
     return 0 if row is None else int(row[0])
 
 
-async def _read_status(found: Servers, origin: str) -> tuple[int, int | None, datetime | None, int, int | None] | None:
+async def _read_status(
+    found: Servers, origin: str
+) -> tuple[tuple[int, int | None, datetime | None, int, int | None] | None, str]:
+    """What is in the log, and the key that signs it."""
     await migrate(found.database_url)
     async with await open_session(found.database_url) as db:
         row = await (await db.execute(_STATUS, (origin,))).fetchone()
-    return None if row is None else (row[0], row[1], row[2], row[3], row[4])
+        changes = await read_changes(db, origin)
+    signing = changes[-1][1].keys[0] if changes else ""
+    return None if row is None else (row[0], row[1], row[2], row[3], row[4]), signing
