@@ -26,6 +26,10 @@ class SnapshotFailed(Exception):
     """The broker refused or did not answer; the message is its own."""
 
 
+class StreamNotEmpty(Exception):
+    """The stream holds messages, so a restore would mix two instances."""
+
+
 class _State(TypedDict):
     messages: int
 
@@ -99,14 +103,14 @@ async def restore_stream(bus: Bus, stream: str, about: StreamDescription, file: 
 async def delete_empty_stream(bus: Bus, stream: str) -> None:
     """Delete an empty stream, so that one from a file can replace it.
 
-    Raises: SnapshotFailed: it holds messages.
+    Raises: StreamNotEmpty.
     """
     try:
         info = await bus.jetstream.stream_info(stream)
     except nats.js.errors.NotFoundError:
         return
     if info.state.last_seq:
-        raise SnapshotFailed(f"{stream} holds messages already; restore only to an empty broker")
+        raise StreamNotEmpty(f"{stream} holds messages already; restore only to an empty broker")
     await bus.jetstream.delete_stream(stream)
 
 

@@ -17,7 +17,7 @@ from kit.dump import NotEmpty, load, sha256_of
 from kit.servers_in_use import Servers
 from kit.settings import Infrastructure
 from kit.settings import load as load_settings
-from kit.snapshot import SnapshotFailed, delete_empty_stream, restore_stream
+from kit.snapshot import SnapshotFailed, StreamNotEmpty, delete_empty_stream, restore_stream
 from services.commands.backup import MANIFEST, STREAM_NAMES, Manifest
 from services.commands.projector import rebuild_read_model
 from services.commands.shared import as_message, on_servers, run_on_servers
@@ -41,9 +41,13 @@ def command(folder: Path, data_dir: Path) -> None:
     \b
     openerrata restore backups
     """
-    with as_message(BadBackup, NotEmpty, SnapshotFailed, BlobsUnavailable, LedgerBroken):
+    with as_message(BadBackup, SnapshotFailed, BlobsUnavailable, LedgerBroken):
         manifest = _verify(folder)
-        facts = run_on_servers(data_dir, lambda found: _restore(found, folder, manifest))
+        try:
+            facts = run_on_servers(data_dir, lambda found: _restore(found, folder, manifest))
+        except (NotEmpty, StreamNotEmpty) as error:
+            advice = 'how to empty servers after a restore that was broken off: "Backup" in docs/operations/tasks.md'
+            raise click.ClickException(f"{error}; {advice}") from error
     restored = f"{format_count(facts, 'fact')} and {format_count(manifest.blobs, 'blob')}"
     click.echo(f"restored {restored} of {manifest.taken_at}")
 

@@ -10,6 +10,7 @@ import pytest
 
 from contracts.topology import JOBS
 from kit.bus import connect
+from kit.dump import sha256_of
 from kit.tasks import read_last_success
 from tests.e2e.posts import BATS, BRAIN, WALL, on_wikipedia, on_x
 from tests.support.extension_client import Extension
@@ -123,15 +124,22 @@ async def test_a_damaged_backup_is_refused_before_anything_is_written(tmp_path: 
     async with system(tmp_path / "first") as first:
         await done(first, "projector", "rebuild")
         await done(first, "topology", "apply")
+        await done(first, "keys", "add", "tests", "--key", KEY)
         await done(first, "backup", str(tmp_path / "backup"))
     (snapshot,) = (tmp_path / "backup").glob("data-*/ERRATA.snapshot")
-    snapshot.write_bytes(snapshot.read_bytes() + b"x")
+    wanted = sha256_of(snapshot)
+    snapshot.write_bytes(b"no snapshot")
     async with system(tmp_path / "second") as second:
         ended = await second.run("restore", str(tmp_path / "backup"), within_s=WITHIN_S)
         assert (ended.code, "ERRATA.snapshot does not have its recorded hash" in ended.err) == (1, True), ended.err
+        manifest = (tmp_path / "backup" / "manifest.json").read_text()
         (tmp_path / "backup" / "manifest.json").write_text('{"version": "0.')
         ended = await second.run("restore", str(tmp_path / "backup"), within_s=WITHIN_S)
         assert (ended.code, ended.err) == (1, f"Error: {tmp_path / 'backup' / 'manifest.json'} is damaged\n")
         assert not (second.data_dir / "postgres").exists()
+        (tmp_path / "backup" / "manifest.json").write_text(manifest.replace(wanted, sha256_of(snapshot)))
+        for refusal in ("ERRATA: ", "how to empty servers after a restore that was broken off"):
+            broken_off = await second.run("restore", str(tmp_path / "backup"), within_s=WITHIN_S)
+            assert (broken_off.code, refusal in broken_off.err) == (1, True), broken_off.err
         missing = await second.run("restore", str(tmp_path), within_s=WITHIN_S)
         assert (missing.code, "holds no complete backup" in missing.err) == (1, True)
