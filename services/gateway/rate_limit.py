@@ -40,6 +40,10 @@ class TokenBuckets:
         bucket.tokens -= amount
         return True
 
+    def give_back(self, key: str) -> None:
+        """Undo a call that took one token and came to nothing."""
+        self._refill(key).tokens += 1  # never more than a burst, which the next look at it cuts
+
     def allowance(self, key: str) -> Allowance:
         """What is left now."""
         tokens = self._refill(key).tokens

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Never
 from uuid import UUID, uuid4
 
 import pytest
@@ -15,6 +15,8 @@ from contracts.v1 import AppealDecided, AppealOpened, ErasureOrdered, FindingCha
 from contracts.v1.appeal import AppealOutcome
 from kit.history import read_history
 from kit.vault import MasterKey
+from services.gateway.adapters import BusFacts
+from services.gateway.ports import Unavailable
 from services.projector.rebuild.rebuild import rebuild
 from services.projector.rebuild.shadow import shadow
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything
@@ -142,6 +144,18 @@ async def test_a_flood_of_appeals_is_three_a_day(published: Published) -> None:
     elsewhere = {"investigation_id": str(MOON.investigation_id), "claim_ids": [str(MOON.claim(0)[0])]}
     assert (await appeal(published, **elsewhere))[0] == 429
     assert len(await opened(published)) == 3
+
+
+async def test_an_appeal_that_an_outage_refuses_can_be_sent_again(
+    published: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> Never:
+        raise Unavailable("broker: timeout")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(BusFacts, "publish_once", fail)
+        assert [(await appeal(published))[0] for _ in range(4)] == [503] * 4
+    assert (await appeal(published))[0] == 201
 
 
 @pytest.mark.requirement("TR-37")

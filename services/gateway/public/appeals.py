@@ -123,7 +123,11 @@ class AppealsEndpoint:
             by_author=wanted.by_author,
             statement=wanted.statement,
         )
-        published = await self._facts.publish_once(event, target.correlation)
+        try:
+            published = await self._facts.publish_once(event, target.correlation)
+        except Unavailable:  # the tables count it if it is stored all the same
+            self._taken.give_back(network)
+            raise
         stored = published.event
         if not isinstance(stored, AppealOpened) or stored.appeal_id != event.appeal_id:
             raise Refusal(409, "An appeal against this investigation is open already.")
