@@ -156,7 +156,8 @@ class LabelsEndpoint:
                 return Reply(200, orjson.dumps({"labels": []}), _JSON)
             async with self._record.open() as session:
                 found = await session.labels.holding(patterns, self._clock.now(), after=after, limit=limit)
-        except Unavailable:
+        except Unavailable as outage:
+            log.warning("unavailable", path=QUERY, reason=str(outage))
             return _refusal(503, "InternalServerError", "The service cannot answer now; please try again.")
         except (BadQuestion, ValueError) as error:
             return _refusal(400, "InvalidRequest", str(error))
@@ -178,7 +179,9 @@ class LabelsEndpoint:
                 self._streams.add(serving)
                 serving.add_done_callback(self._streams.discard)
                 await serving
-        except (Refused, Unavailable):
+        except (Refused, Unavailable) as error:
+            if isinstance(error, Unavailable):
+                log.warning("unavailable", path=SUBSCRIBE, reason=str(error))
             await send({"type": "websocket.close", "code": _TRY_AGAIN})
 
     async def _serve(self, frames: AsyncGenerator[bytes, None], receive: Receive, send: Send) -> None:

@@ -283,6 +283,7 @@ def _problem_of(error: Exception) -> Problem:
         case Problem():
             return error
         case Unavailable():
+            log.warning("unavailable", path=PATH, reason=str(error))
             return Problem("SERVICE_UNAVAILABLE", retry_after_s=RETRY_S)
         case BadQuestion():
             return Problem("VALIDATION_ERROR", str(error))

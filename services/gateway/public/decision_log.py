@@ -10,6 +10,7 @@ import gzip
 from collections.abc import Sequence
 from typing import Final
 
+import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -41,6 +42,8 @@ _NOTE: Final = {"cache-control": "public, max-age=5"}
 _TEXT: Final = "text/plain; charset=utf-8"
 _BYTES: Final = "application/octet-stream"
 
+log = structlog.get_logger(__name__)
+
 
 class DecisionLogEndpoint:
     """Serves the log. The newest note is read anew every two seconds, so all it covers can be read too."""
@@ -71,7 +74,8 @@ class DecisionLogEndpoint:
             return await self._read(request, parse_path(path), note)
         except MalformedError as error:
             return _refuse(404, str(error))
-        except (BadQuestion, Unavailable):
+        except (BadQuestion, Unavailable) as outage:
+            log.warning("unavailable", path=request.url.path, reason=str(outage))
             return _refuse(503, "the log cannot be read now; please try again")
 
     async def _prove_entry(

@@ -11,6 +11,8 @@ from datetime import date
 from hashlib import sha256
 from typing import Final
 
+import structlog
+
 from contracts.lookup.buckets import parse_layout, parse_prefix
 from contracts.lookup.documents import Layout, Retractions, encode
 from contracts.lookup.framing import frame
@@ -31,6 +33,8 @@ _JSON: Final = (b"content-type", b"application/json")
 _CACHING: Final = (b"cache-control", b"public, max-age=60, s-maxage=30")
 """Our copy, a shared cache's and a reader's follow one another, and ten seconds of the notary: under two minutes."""
 _TEXT: Final = ((b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"))
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ class LookupEndpoint:
             return
         try:
             reply = await self._answer(scope["path"].removeprefix(PREFIX), _find_tags(scope))
-        except Unavailable:
+        except Unavailable as outage:
+            log.warning("unavailable", path=PREFIX, reason=str(outage))  # no bucket: it narrows down what is read
             reply = Reply(503, b"look-ups cannot be read now; please try again\n", _TEXT)
         await respond(without_body(send) if scope["method"] == "HEAD" else send, reply)
 

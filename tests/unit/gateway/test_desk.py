@@ -11,6 +11,7 @@ from uuid import UUID
 import httpx
 import pytest
 from starlette.responses import Response
+from structlog.testing import capture_logs
 
 from contracts.accounts import Verb
 from contracts.jobs.ids import format_job_id
@@ -500,6 +501,8 @@ async def test_an_outage_is_said() -> None:
     bench = published()
     browser = await at_desk(bench)
     bench.jobs.broken = True
-    response = await browser.post(f"{CLAIM}/edit", EDIT_FORM)
+    with capture_logs() as logs:
+        response = await browser.post(f"{CLAIM}/edit", EDIT_FORM)
+    assert [line["path"] for line in logs if line["event"] == "unavailable"] == ["/desk"]
     assert (response.status_code, response.headers["retry-after"]) == (503, "3")
     assert "More exact." in response.text

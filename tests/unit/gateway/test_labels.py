@@ -9,6 +9,7 @@ from uuid import UUID
 
 import orjson
 import pytest
+from structlog.testing import capture_logs
 
 from contracts.v1 import LabelIssued
 from kit.database import Database
@@ -145,5 +146,7 @@ async def test_what_is_no_question_is_refused_before_anything_is_read(query: str
 
 
 async def test_without_the_tables_a_client_is_to_try_again() -> None:
-    status, body = await ask("uriPatterns=*")
+    with capture_logs() as logs:
+        status, body = await ask("uriPatterns=*")
+    assert [line["path"] for line in logs if line["event"] == "unavailable"] == [QUERY]
     assert (status, body["error"], "try again" in body["message"]) == (503, "InternalServerError", True)

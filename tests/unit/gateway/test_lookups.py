@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from structlog.testing import capture_logs
 
 from contracts.lookup.documents import Bucket, Layout, Retractions, encode
 from contracts.lookup.framing import frame, unframe
@@ -141,7 +142,10 @@ async def test_without_look_ups_there_is_nothing(bench: Bench) -> None:
 
 async def test_a_store_that_does_not_answer_is_tried_again_later(bench: Bench) -> None:
     bench.lookups.failing = True
-    answer = await bench.http.get(BUCKET_URL)
+    with capture_logs() as logs:
+        answer = await bench.http.get(BUCKET_URL)
+    (line,) = (each for each in logs if each["event"] == "unavailable")
+    assert (line["path"], BUCKET_URL in str(logs)) == ("/lookup/v1/", False), "no log says which bucket was wanted"
     assert (answer.status_code, answer.headers["retry-after"], answer.headers["cache-control"]) == (
         503,
         "3",
