@@ -29,6 +29,7 @@ from services.auditor.adapters import EventLog
 from services.commands.database import open_database
 from services.commands.measured import measured
 from services.commands.shared import Group, on_servers, run_on_servers
+from services.commands.terminal import clean
 
 _SAMPLES: Final = text("SELECT text FROM readmodel.assertion_sample WHERE assertion_id = :id ORDER BY said_at DESC")
 _SHARING: Final = text("SELECT count(*) FROM readmodel.assertion WHERE published_key = :key AND id <> :id")
@@ -85,7 +86,7 @@ def probe(text: str, language: str, day: datetime | None, hint: str | None, as_j
     if as_json:
         click.echo(json.dumps(asdict(probed) | {"guard": probed.guard._asdict()}, indent=2, default=str))
         return
-    for name, value in _render(probed):
+    for name, value in render(probed):
         click.echo(f"{name:<15} {value}".rstrip())
 
 
@@ -151,7 +152,8 @@ def _name(outcome: Outcome) -> str:
             return "miss"
 
 
-def _render(probed: Probed) -> list[tuple[str, str]]:
+def render(probed: Probed) -> list[tuple[str, str]]:
+    """The sentence in lines of a name and a value; articles wrote the samples."""
     guard: JsonValue = json.loads(probed.guard.canonical_json())
     lines = [(version, words or "-") for version, words in probed.canonical.items()]
     lines += [
@@ -165,4 +167,4 @@ def _render(probed: Probed) -> list[tuple[str, str]]:
     if probed.analysed_at is not None:
         lines.append(("analysed", f"{probed.analysed_at:%Y-%m-%d %H:%M} {probed.rollup}"))
     lines.append(("shares its key", f"with {probed.shared_with} other assertions"))
-    return lines + [("sample", each) for each in probed.samples]
+    return lines + [("sample", clean(each)) for each in probed.samples]

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 import click
 import pytest
 
+from analyses.claims.guard import make_guard
 from kit.dead_letters import DeadLetter, StoredDeadLetter
 from kit.ordered import StoredMessage
-from services.commands import dead, tail
+from services.commands import claims, dead, tail
 
 AT = datetime(2026, 7, 1, tzinfo=UTC)
 STRANGE = pytest.mark.parametrize("strange", ["\x1b[2J", "\x9b2J", "\x7f", "\u202egnp", "\u2066a\u2069", "\x07"])
@@ -30,3 +31,10 @@ def test_of_a_dead_letter(strange: str) -> None:
     letter = DeadLetter("ingest", f"refused: {strange}", "ERRATA", 1, "errata.v1.post.observed.x", 5)
     assert dead.format_line(StoredDeadLetter(1, AT, letter, body)).isprintable()
     assert all(line.isprintable() for line in dead.format_body(body).splitlines())
+
+
+@STRANGE
+def test_of_the_sentences_that_the_claim_cache_knows(strange: str) -> None:
+    guard = make_guard("Rents rose.", "")
+    probed = claims.Probed({}, None, guard, "SLOW", "", None, "hit", samples=(f"Rents {strange} rose.",))
+    assert all(value.isprintable() for _, value in claims.render(probed))
