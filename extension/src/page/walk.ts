@@ -2,7 +2,8 @@
  * The page's text as the matcher needs it, with the text nodes it came from, read in steps that a caller may spread out.
  *
  * The walk reads and never writes: nothing of ours is ever put into the page's own tree. Text of script, style and noscript
- * is not content on any site, whatever an adapter excludes besides.
+ * is not content on any site, whatever an adapter excludes besides. Words that their author struck out are there, but no
+ * longer said: letters that fit no quote are read in their place, so that sentences still end where they did.
  */
 import type { WalkedText } from '../anchoring/text';
 import { NODES_PER_STEP, type Steps, runToEnd } from '../platforms/steps';
@@ -20,6 +21,9 @@ const TEXT = 3;
 /** CDATA sections of XML pages are text as well. */
 const CDATA = 4;
 const NEVER_CONTENT = new Set(['script', 'style', 'noscript', 'template']);
+const STRUCK_OUT = new Set(['s', 'del', 'strike']);
+/** A letter that stands in one manuscript and in no post. */
+const UNREAD = '\ua66e';
 /** Elements that end a word where they begin and end, and those after which a word may end. */
 const BLOCKS = new Set(
   (
@@ -36,6 +40,7 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
   const breaks: number[] = [];
   const markers: (readonly [number, number])[] = [];
   const open: { element: Element; at: number }[] = [];
+  let struck: Element | null = null;
   let length = 0;
   let steps = 0;
 
@@ -44,6 +49,7 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
   };
   const leave = (element: Element, name: string): void => {
     if (BLOCKS.has(name)) breakHere();
+    if (struck === element) struck = null;
     if (open.at(-1)?.element === element) markers.push([open.pop()!.at, length]);
   };
 
@@ -56,7 +62,7 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
       if (data !== '') {
         nodes.push(node as Text);
         starts.push(length);
-        pieces.push(data);
+        pieces.push(struck === null ? data : data.replace(/[\p{L}\p{N}]/gu, ({ length }) => UNREAD.repeat(length)));
         length += data.length;
       }
     } else if (type === ELEMENT) {
@@ -65,6 +71,7 @@ export function* walkSteps(root: Element, excluded: (element: Element) => boolea
       if (BLOCKS.has(name)) breakHere();
       const inside = NEVER_CONTENT.has(name) || excluded(element) ? null : firstChildOf(element);
       if (inside !== null) {
+        if (STRUCK_OUT.has(name)) struck ??= element;
         if (open.length === 0 && isMarker(element, name)) open.push({ element, at: length });
         node = inside;
         continue;

@@ -35,6 +35,29 @@ describe('the walk', () => {
     expect(walk(root(html), (element) => element.className === 'x').text.raw).toBe('ag');
   });
 
+  it.each([
+    ['<p><s>Bats are blind.</s></p>', 'missing'],
+    ['<p>Bats <del>are</del> blind.</p>', 'changed'],
+    ['<p>Bats are <strike>bl</strike>ind.</p>', 'changed'],
+    ['<p><del><s>Birds</s> and</del> Bats are blind.</p>', 'Bats are blind.'],
+    ['<p><s>Birds are blind.</s> Bats are blind.<del></del></p>', 'Bats are blind.'],
+  ])('underlines no words that are struck out: %s', (html, found) => {
+    expect(anchored(html, 'Bats are blind.')).toEqual([found]);
+  });
+
+  it('underlines the sentence beside one that is struck out', () => {
+    const html = '<p><s>Birds are blind.</s> Bats are blind. <s>𝔐oles “are”.</s></p>';
+    expect(anchored(html, 'Bats are blind.', 'Birds are blind. Bats are blind. 𝔐oles')).toEqual(['Bats are blind.']);
+  });
+
+  it('takes a sentence of which a part was struck out for another one', () => {
+    const html = '<p><s>Not all</s> bats are blind.</p>';
+    expect(anchored(html, 'bats are blind.', 'Not all bats are blind.')).toEqual(['changed']);
+    expect(anchored(html.replaceAll('s>', 'i>'), 'bats are blind.', 'Not all bats are blind.')).toEqual([
+      'bats are blind.',
+    ]);
+  });
+
   it('reads pages that nest deeper than calls may', () => {
     const article = document.createElement('article');
     let at: Element = article;
