@@ -15,6 +15,8 @@ const POLL_MINUTES = 0.5;
 export const REFRESH_ALARM = 'refresh';
 export const HINT_ALARM = 'hint';
 const SITE = 'site:';
+/** Stands for the address of a page that the browser does not show us: where a reader took the permission back. */
+const UNSEEN = 'about:blank';
 
 const ignoreClosedTab = () => undefined;
 
@@ -42,7 +44,7 @@ export const pages: Pages = {
   send: (tabId, message) => void browser.tabs.sendMessage(tabId, message, { frameId: 0 }).catch(ignoreClosedTab),
   async openTabs() {
     const tabs = await browser.tabs.query({});
-    return tabs.flatMap(({ id, url }) => (id === undefined || url === undefined ? [] : [{ id, url }]));
+    return tabs.flatMap(({ id, url = UNSEEN }) => (id === undefined ? [] : [{ id, url }]));
   },
   async activeTab() {
     const [tab] = await browser.tabs.query({ active: true, lastFocusedWindow: true });
@@ -113,14 +115,14 @@ export function senderOf(sender: {
   url?: string | undefined;
   frameId?: number | undefined;
   documentLifecycle?: string | undefined;
-  tab?: { id?: number | undefined; incognito?: boolean | undefined } | undefined;
+  tab?: { id?: number | undefined; url?: string | undefined; incognito?: boolean | undefined } | undefined;
 }): Sender | null {
   if (sender.id !== browser.runtime.id || sender.url === undefined) return null;
   if (sender.documentLifecycle === 'prerender') return null;
   const url = new URL(sender.url);
   if (url.protocol.endsWith('-extension:')) return url.pathname === '/frame.html' ? null : { kind: 'page' };
-  const tabId = sender.tab?.id;
+  const { id: tabId, url: seen, incognito: leavesNoTrace } = sender.tab ?? {};
   return tabId === undefined || sender.frameId !== 0
     ? null
-    : { kind: 'content', tabId, url: sender.url, leavesNoTrace: sender.tab?.incognito };
+    : { kind: 'content', tabId, url: seen === undefined ? UNSEEN : sender.url, leavesNoTrace };
 }

@@ -30,7 +30,7 @@ export interface Timer {
 
 export interface OpenTab {
   readonly id: number;
-  /** Only of pages that the extension may see. */
+  /** Of a page that the extension may not see it is `about:blank`. */
   readonly url: string;
 }
 

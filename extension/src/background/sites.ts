@@ -32,14 +32,11 @@ export function isActive(settings: Settings, url: string): boolean {
 export class Sites {
   readonly #area: Area;
   readonly #scripts: Scripts;
-  readonly #sendSettings: () => Promise<void>;
   #last: Promise<void> = Promise.resolve();
 
-  /** `sendSettings` sends today's settings to the open pages that the browser lets us see. */
-  constructor(area: Area, scripts: Scripts, sendSettings: () => Promise<void>) {
+  constructor(area: Area, scripts: Scripts) {
     this.#area = area;
     this.#scripts = scripts;
-    this.#sendSettings = sendSettings;
   }
 
   /** Run on a host; its site is no longer off. */
@@ -98,9 +95,8 @@ export class Sites {
     }
   }
 
-  /** Give permissions back that nothing needs any more; without one, a page that is still open cannot be found. */
+  /** Give permissions back that nothing needs any more. */
   async #giveBack(hosts: readonly string[]): Promise<void> {
-    await this.#sendSettings();
     const wanted = wantedHosts(await readSettings(this.#area));
     for (const host of hosts) if (!wanted.includes(host)) await this.#scripts.revokePermission(sitePattern(host));
   }

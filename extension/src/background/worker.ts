@@ -109,7 +109,7 @@ export class Worker {
     });
     this.#hints = new Hints(area, this.#client, clock, dependencies.wakeForHint);
     this.#polling = new Polling(() => this.#posts.poll(), alarm);
-    this.sites = new Sites(area, scripts, () => this.#sendSettings());
+    this.sites = new Sites(area, scripts);
   }
 
   /** Continue where the last worker stopped. */
@@ -189,8 +189,11 @@ export class Worker {
     await this.sites.align();
   }
 
-  /** React to granted or revoked permissions. */
-  async onPermissionsChanged(): Promise<void> {
+  /** React to granted permissions, or to revoked ones. */
+  async onPermissionsChanged(areRevoked = false): Promise<void> {
+    // Pages that are open keep their scripts.
+    await this.#sendSettings();
+    if (areRevoked) await this.#hints.forget();
     await this.sites.align();
     for (const [tabId, { state }] of this.#tabs.all()) {
       if (state.kind === 'unanswered' && state.problem.kind === 'no_permission') this.#resync(tabId);

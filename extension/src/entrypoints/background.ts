@@ -113,7 +113,7 @@ export default defineBackground({
       if (where === 'local') then((worker) => worker.onSettingsChanged(Object.keys(changes)));
     });
     browser.permissions.onAdded.addListener(() => then((worker) => worker.onPermissionsChanged()));
-    browser.permissions.onRemoved.addListener(() => then((worker) => worker.onPermissionsChanged()));
+    browser.permissions.onRemoved.addListener(() => then((worker) => worker.onPermissionsChanged(true)));
     browser.commands.onCommand.addListener((name: string) => then((worker) => worker.runCommand(name)));
     browser.runtime.onStartup.addListener(() => then((worker) => worker.onRestart()));
     browser.runtime.onInstalled.addListener(({ reason }) => {

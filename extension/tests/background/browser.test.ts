@@ -9,11 +9,17 @@ const own = (path: string) => `chrome-extension://${id}/${path}`;
 
 describe('a sender', () => {
   it('is the script in a tab’s page, in the top frame only', () => {
-    expect(senderOf({ id, url: page, frameId: 0, tab: { id: 3 } })).toEqual({ kind: 'content', tabId: 3, url: page });
-    expect(senderOf({ id, url: page, frameId: 0, tab: { id: 3, incognito: true } })).toMatchObject({
+    const shown = { id: 3, url: page };
+    expect(senderOf({ id, url: page, frameId: 0, tab: shown })).toEqual({ kind: 'content', tabId: 3, url: page });
+    expect(senderOf({ id, url: page, frameId: 0, tab: { ...shown, incognito: true } })).toMatchObject({
       leavesNoTrace: true,
     });
-    expect(senderOf({ id, url: page, frameId: 7, tab: { id: 3 } })).toBeNull();
+    expect(senderOf({ id, url: page, frameId: 7, tab: shown })).toBeNull();
+  });
+
+  it('is on no page of ours where the browser does not show us the tab’s address any more', () => {
+    const sender = senderOf({ id, url: page, frameId: 0, tab: { id: 3 } });
+    expect(sender).toMatchObject({ tabId: 3, url: 'about:blank' });
   });
 
   it.each(['chrome-extension:', 'moz-extension:'])('is one of our own pages under %s', (protocol) => {

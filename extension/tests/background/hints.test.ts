@@ -226,6 +226,17 @@ describe(
       expect(environment.area.items.has('hints')).toBe(false);
     });
 
+    it('forgets them once a permission is taken back', async () => {
+      const environment = new Helper(true);
+      const worker = await environment.begin();
+      vi.spyOn(Math, 'random').mockReturnValue(0);
+      await view(worker, '1');
+      await worker.onPermissionsChanged();
+      expect(environment.hints).toHaveLength(1);
+      await worker.onPermissionsChanged(true);
+      expect(environment.area.items.has('hints')).toBe(false);
+    });
+
     it('sends none of a post that the reader gave to the server', async () => {
       const environment = new Helper(true);
       const worker = await environment.begin();

@@ -114,13 +114,13 @@ describe('settings', () => {
 });
 
 describe('a site where posts can be checked', () => {
-  it('loses the button in the tabs that are open, before its permission is given back', async () => {
+  it('loses the button in the tabs that are open, and its permission', async () => {
     const environment = new FakeEnvironment();
     const allowed = 'https://bsky.app/*';
     environment.allowedSites.add(allowed);
     // The browser shows the addresses of such tabs as long as it allows the site.
     Object.defineProperty(environment, 'tabs', {
-      get: () => (environment.allowedSites.has(allowed) ? [{ id: 7, url: 'https://bsky.app/' }] : []),
+      get: () => [{ id: 7, url: environment.allowedSites.has(allowed) ? 'https://bsky.app/' : 'about:blank' }],
     });
     const worker = await environment.begin();
     await worker.receive(write('SET_CHECKS', { site: 'bsky.app', on: true }), PAGE_SENDER);
@@ -198,6 +198,22 @@ describe('a publication’s own domain', () => {
     const worker = await environment.begin();
     expect(await worker.receive(write('HELLO', {}), tab(1, URL))).toMatchObject({ active: false });
     expect(await worker.receive(pageContent(), tab(1, URL))).toMatchObject({ ok: false, retryAfterMs: null });
+  });
+
+  it('is left at once in the pages that are open where the permission ends', async () => {
+    const environment = new FakeEnvironment();
+    environment.tabs = [
+      { id: 7, url: 'about:blank' },
+      { id: 8, url: PAGE },
+    ];
+    const worker = await environment.begin();
+    await worker.onPermissionsChanged(true);
+    expect(environment.messages).toMatchObject([
+      { tabId: 7, message: { type: 'PAGE_SETTINGS', payload: { active: false, checks: false } } },
+      { tabId: 8, message: { type: 'PAGE_SETTINGS', payload: { active: true } } },
+    ]);
+    expect(await worker.receive(pageContent(), tab(7, 'about:blank'))).toMatchObject({ ok: false, retryAfterMs: null });
+    expect(environment.server.requests).toEqual([]);
   });
 
   it('and a server, once allowed, are tried again', async () => {
