@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.extension import posts
+from tests.extension.checking import HAS_BUTTON, checking, feed, point, ready
 from tests.extension.chromium import PERMISSIONS, reader
 from tests.extension.conftest import KEY, World
 from tests.extension.long_page import answers_with
@@ -36,4 +37,19 @@ async def test_an_updated_extension_leaves_an_open_page_without_a_word(package: 
         await page.keyboard.press("Tab")
         await page.set_viewport_size({"width": 500, "height": 400})
         await running.until(lambda: page.evaluate(LEFT), "nothing of it is left", lambda left: left == [[], 2])
+        assert errors == []
+
+
+async def test_a_button_that_an_update_left_behind_goes_when_it_is_pressed(package: Path, tmp_path: Path) -> None:
+    async with checking(package, tmp_path) as (chromium, _):
+        page = await ready(chromium, feed())
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error.stack)))
+        manager = await chromium.context.new_page()
+        await manager.goto(PERMISSIONS)
+        place = await point(page, "3own")
+        await chromium.until(lambda: page.evaluate(HAS_BUTTON, list(place)), "the button is shown")
+        await manager.evaluate("(id) => chrome.developerPrivate.reload(id, { failQuietly: true })", chromium.id)
+        await page.mouse.click(*place)
+        assert not await page.evaluate(HAS_BUTTON, list(place))
         assert errors == []

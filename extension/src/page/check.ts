@@ -19,6 +19,8 @@ export interface PostChecksOptions {
   readonly title: string;
   readonly buttonLabel: string;
   readonly start: StartCheck;
+  /** The reader presses the button; `open` opens the card. */
+  onPress(open: () => void): void;
 }
 
 const SETTLE_MS = 100;
@@ -34,10 +36,10 @@ export class PostChecks {
   #listening: AbortController | null = null;
 
   constructor(options: PostChecksOptions) {
-    const { doc, host, feed, address, title, buttonLabel, start } = options;
+    const { doc, host, feed, address, title, buttonLabel, start, onPress } = options;
     this.#options = options;
     this.#card = new PostCard(doc, host, feed, address, title, start);
-    this.#pointed = new PointedPost(doc, host, feed, buttonLabel, (found) => this.#card.open(found));
+    this.#pointed = new PointedPost(doc, host, feed, buttonLabel, (found) => onPress(() => this.#card.open(found)));
   }
 
   /** Listen to the page. */

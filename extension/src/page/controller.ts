@@ -67,6 +67,7 @@ export function start(doc: Document): () => void {
       title: browser.i18n.getMessage('checkFrameTitle'),
       buttonLabel: browser.i18n.getMessage('checkButton'),
       start: startCheck,
+      onPress: (open) => (isOrphaned() ? stop() : open()),
     });
   const ui = new InPageUi({
     doc,
