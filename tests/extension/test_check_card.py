@@ -220,6 +220,25 @@ async def test_the_button_and_card_by_pointer_keyboard_popup_and_screen_reader(p
         assert model.asked[-1]["messages"][1]["content"] == "The tower is 400 m tall."
 
 
+async def test_the_focus_goes_back_to_the_button_that_the_keyboard_pressed(package: Path, tmp_path: Path) -> None:
+    async with checking(package, tmp_path) as (chromium, _):
+        page = await ready(chromium, page_of(item("3own", "The tower is 400 m tall.")))
+        await page.bring_to_front()
+        await page.keyboard.press("Tab")
+        within = "document.activeElement.matches('html > div')"
+        presses = [False, True, True, True, True]
+        while not await page.evaluate(within):
+            assert presses.pop(), "the keyboard reaches the button"
+            await page.keyboard.press("Tab")
+        for _ in range(2):
+            await page.keyboard.press("Enter")
+            frame = await chromium.frame(page)
+            await frame.get_by_text(words("checkEstimate")).wait_for()
+            await put_away(chromium, page, page.keyboard.press("Escape"))
+            await chromium.until(lambda: page.evaluate(within), "the button has the focus again")
+        await chromium.shot(page, "check-button-focused")
+
+
 async def spoken(chromium: Reader, page: Page) -> list[tuple[str, str]]:
     """Role and name of everything on a page that a screen reader is told."""
     session = await chromium.context.new_cdp_session(page)

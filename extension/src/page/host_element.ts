@@ -54,6 +54,13 @@ export class HostElement {
     return this.#element?.getBoundingClientRect() ?? { left: 0, top: 0 };
   }
 
+  /** What has the focus, also in here; null where that is a frame. */
+  get focused(): Element | null {
+    const { activeElement } = this.#doc;
+    const within = this.owns(activeElement) ? this.#root!.activeElement : activeElement;
+    return within?.localName === 'iframe' ? null : within;
+  }
+
   /** Whether `node` is the element on the page. */
   owns(node: unknown): boolean {
     return node !== null && node === this.#element;

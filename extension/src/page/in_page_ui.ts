@@ -50,7 +50,7 @@ export class InPageUi {
   constructor(options: InPageUiOptions) {
     this.#options = options;
     this.#navigation = new FindingNavigation(options.doc, options.underlines);
-    this.#focus = new SavedFocus(options.doc, (element) => this.#channel.owns(element));
+    this.#focus = new SavedFocus(options.host);
     this.#channel = new FrameChannel(
       options.host,
       options.address,

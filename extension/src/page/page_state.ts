@@ -4,6 +4,7 @@
 import type { Size } from './frame_messages';
 import { boundingBox, type Box } from './geometry';
 import type { Underlines } from './highlights';
+import type { HostElement } from './host_element';
 
 /** The viewport without scroll bars. */
 export function viewportOf(doc: Document): Size {
@@ -23,18 +24,15 @@ export function sentenceBox(underlines: Underlines, claimId: string): Box | null
 
 /** The element that had the focus before the frame took it. */
 export class SavedFocus {
-  readonly #doc: Document;
-  readonly #isOwn: (element: Element) => boolean;
+  readonly #host: HostElement;
   #element: Element | null = null;
 
-  constructor(doc: Document, isOwn: (element: Element) => boolean) {
-    this.#doc = doc;
-    this.#isOwn = isOwn;
+  constructor(host: HostElement) {
+    this.#host = host;
   }
 
   save(): void {
-    const active = this.#doc.activeElement;
-    if (active !== null && !this.#isOwn(active)) this.#element = active;
+    this.#element = this.#host.focused ?? this.#element;
   }
 
   restore(): void {

@@ -46,7 +46,7 @@ export class PostCard {
     this.#doc = doc;
     this.#feed = feed;
     this.#start = start;
-    this.#focus = new SavedFocus(doc, (element) => host.owns(element));
+    this.#focus = new SavedFocus(host);
     this.#channel = new FrameChannel(
       host,
       address,
