@@ -7,6 +7,7 @@ import pytest
 from tests.extension import posts
 from tests.extension.chromium import Reader, words
 from tests.extension.conftest import World
+from tests.extension.long_page import answers_with
 from tests.extension.posts import BRAIN, WALL, Post
 from tests.extension.test_pages import investigated
 
@@ -140,3 +141,37 @@ async def test_five_megabytes(chromium: Reader, world: World) -> None:
     ballast = "<p>All of this is no part of the article.</p>" * 120_000
     page = await chromium.open(Post(small.url, small.html.replace("</body>", f"<aside>{ballast}</aside></body>")))
     await chromium.underlines(page, [BRAIN])
+
+
+async def test_a_server_whose_findings_do_their_worst(chromium: Reader, world: World) -> None:
+    """Two of one id, a reasoning that nests deeper than calls may, a source that would turn its host around."""
+    away = "<img src=x onerror=alert(1)>[x](javascript:alert(1))"
+    source = {"url": "https://evil.example/", "title": "\u202emoc.sretuer", "snippet": "It is."}
+    script = {"url": "javascript:alert(1)", "title": "x", "snippet": "x"}
+    claim = {"id": "one", "text": BRAIN, "context": BRAIN, "summary": away, "sources": [script, source]}
+    chromium.answers |= answers_with([BRAIN])
+    chromium.answers["post.recordViewAndGetStatus"] = {
+        "investigationState": "INVESTIGATED",
+        "provenance": "SERVER_VERIFIED",
+        "claims": [{**claim, "reasoning": away}, {**claim, "reasoning": ">" * 50_000}],
+    }
+    try:
+        page = await chromium.open(posts.lesswrong(world.sites, BRAIN))
+        await chromium.underlines(page, [BRAIN])
+        popup = await chromium.popup(page)
+        await popup.get_by_role("listitem").get_by_text(away).wait_for()
+        assert await popup.get_by_role("listitem").count() == 1
+        await popup.close()
+        await page.bring_to_front()
+        await page.mouse.click(*await chromium.point(page, BRAIN))
+        frame = await chromium.frame(page)
+        await frame.get_by_role("dialog").wait_for()
+        assert await frame.locator(".reasoning").inner_text() == ">" * 50_000
+        links = frame.get_by_role("link")
+        assert await links.evaluate_all("(all) => all.map(({ href }) => href)") == [source["url"]]
+        title, host = await links.bounding_box(), await frame.locator(".host").bounding_box()
+        assert title is not None
+        assert host is not None
+        assert title["x"] + title["width"] <= host["x"], "what a title turns around ends with it"
+    finally:
+        chromium.answers.clear()

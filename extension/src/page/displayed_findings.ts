@@ -13,9 +13,7 @@ export function toDisplayedFindings(
   const found = displayedClaims(state);
   if (found === null) return NO_FINDINGS;
   const findings = new Map<string, Finding>();
-  for (const { id, text, context, summary, reasoning, sources } of found.claims) {
-    if (!findings.has(id)) findings.set(id, { id, quote: text, context, summary, reasoning, sources });
-  }
+  for (const { text: quote, ...claim } of found.claims) findings.set(claim.id, { quote, ...claim });
   const investigated = state.kind === 'investigated' ? state : null;
   return {
     findings: [...findings.values()],

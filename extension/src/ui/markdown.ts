@@ -29,8 +29,21 @@ const LONGEST = 50_000;
 /** The Markdown as nodes of `doc`. */
 export function renderMarkdown(doc: Document, markdown: string): DocumentFragment {
   const fragment = doc.createDocumentFragment();
-  appendTokens(doc, Lexer.lex(markdown.slice(0, LONGEST), { gfm: true, breaks: true }), fragment);
+  const text = markdown.slice(0, LONGEST);
+  try {
+    appendTokens(doc, Lexer.lex(text, { gfm: true, breaks: true }), fragment);
+  } catch {
+    // It nests deeper than calls may.
+    fragment.replaceChildren(text);
+  }
   return fragment;
+}
+
+/** What Svelte calls for an element that shows Markdown. */
+export function fill(node: HTMLElement, markdown: string): { update: (markdown: string) => void } {
+  const update = (text: string): void => node.replaceChildren(renderMarkdown(document, text));
+  update(markdown);
+  return { update };
 }
 
 /** The address if a link may lead there. */

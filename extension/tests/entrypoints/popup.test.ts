@@ -39,6 +39,11 @@ describe('the popup over a post', () => {
   it.each<[string, PopupInput, object]>([
     ['checking', known(status({ kind: 'checking' })), { kind: 'checking' }],
     [
+      'findings, each once',
+      known(status({ ...done, claims: [CLAIM, CLAIM] })),
+      { kind: 'found', claims: [listed], investigationId: 'i1' },
+    ],
+    [
       'another version',
       known(status({ kind: 'other_version', investigationId: 'i1' })),
       { kind: 'other_version', investigationId: 'i1', mayInvestigate: false },

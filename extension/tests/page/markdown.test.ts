@@ -68,6 +68,11 @@ describe('reasoning', () => {
     }
   });
 
+  it('is shown as it is written where it nests deeper than calls may', () => {
+    const deep = '> '.repeat(25_000);
+    expect(renderMarkdown(document, deep).textContent).toBe(deep);
+  });
+
   it('shows a picture by its alternative text', () => {
     expect(html('![a chart](https://example.org/c.png)')).toBe('<p>a chart</p>');
   });

@@ -110,8 +110,9 @@ function viewOfState(
   viewCount: number | null,
   mayInvestigate: boolean,
 ): PopupView {
+  // Each id once, since ids identify findings.
   const listed = (claims: readonly Claim[]): ListedClaim[] =>
-    claims.map(({ id, summary, text, reasoning }) => ({
+    [...new Map(claims.map((claim) => [claim.id, claim])).values()].map(({ id, summary, text, reasoning }) => ({
       id,
       summary,
       quote: text,
