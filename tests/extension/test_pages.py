@@ -230,6 +230,23 @@ async def test_a_page_that_renders_anew_or_clears_its_highlights_is_underlined_a
     await chromium.underlines(page, [BRAIN])
 
 
+async def test_words_that_are_replaced_within_their_node_are_never_underlined(chromium: Reader, world: World) -> None:
+    """A range follows such an edit, as of an editor, and would stand on what nobody has checked."""
+    page = await chromium.open(await investigated(world, BRAIN, WALL))
+    await chromium.underlines(page, [BRAIN, WALL])
+    await page.evaluate(
+        """async () => {
+          const underlined = () => [...CSS.highlights.values()].flatMap((one) => [...one].map(String)).join('');
+          const text = [...document.querySelectorAll('p')].find((p) => p.textContent.includes('Great')).lastChild;
+          text.replaceData(text.data.indexOf('visible'), 7, 'obscure');
+          await new Promise((frame) => requestAnimationFrame(frame));
+          globalThis.painted = underlined();
+        }"""
+    )
+    assert await page.evaluate("painted") == BRAIN
+    await chromium.underlines(page, [BRAIN])
+
+
 async def test_a_page_that_the_browser_has_kept_is_as_its_reader_wants_it_now(chromium: Reader, world: World) -> None:
     first, second = await investigated(world, BRAIN), await investigated(world, WALL)
     page = await chromium.open(first)

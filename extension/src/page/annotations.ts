@@ -56,14 +56,15 @@ export class Annotations {
     void this.#anchor();
   }
 
-  /** The text may have changed: discard what is under way. */
+  /** The text may have changed: discard what is under way, and underline no other words until it is anchored again. */
   invalidate(): void {
     this.#invalidated = true;
+    if (!this.#underlines.prune()) this.#onChange();
   }
 
   /** The page settled: check that the underlines are still correct. */
   revalidate(): void {
-    if (this.#invalidated || !this.#underlines.isIntact) void this.#anchor();
+    if (this.#invalidated || !this.#underlines.prune()) void this.#anchor();
     else this.#underlines.restore();
   }
 

@@ -81,10 +81,12 @@ export class Underlines {
     this.#paint();
   }
 
-  /** Whether the page still shows every underlined word where it was. */
-  get isIntact(): boolean {
-    for (const list of this.#pieces.values()) if (!list.every(isIntact)) return false;
-    return true;
+  /** Leave those of which the page still shows every word where it was; whether these are all. */
+  prune(): boolean {
+    const intact = [...this.#pieces].filter(([, list]) => list.every(isIntact));
+    if (intact.length === this.#pieces.size) return true;
+    this.show(new Map(intact));
+    return false;
   }
 
   /** Put back what the page cleared; true when something had to be. */

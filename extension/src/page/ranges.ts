@@ -11,6 +11,7 @@ export interface Piece {
   readonly node: Text;
   readonly start: number;
   readonly end: number;
+  readonly words: string;
   readonly range: Range;
 }
 
@@ -26,18 +27,19 @@ export function piecesOf(walk: Walk, start: number, end: number): Piece[] | null
     if (!node.isConnected || node.data !== walk.text.raw.slice(base, next)) return null;
     const from = Math.max(0, start - base);
     const till = Math.min(node.data.length, end - base);
-    if (from >= till || BLANK.test(node.data.slice(from, till))) continue;
+    const words = node.data.slice(from, till);
+    if (BLANK.test(words)) continue;
     const range = node.ownerDocument.createRange();
     range.setStart(node, from);
     range.setEnd(node, till);
-    pieces.push({ node, start: from, end: till, range });
+    pieces.push({ node, start: from, end: till, words, range });
   }
   return pieces.length === 0 ? null : pieces;
 }
 
-/** Whether the page still shows what the piece was made of. */
-export function isIntact({ node, start, end, range }: Piece): boolean {
-  return node.isConnected && range.startContainer === node && range.startOffset === start && range.endOffset === end;
+/** Whether the page still shows what the piece was made of. A range follows a node whose words are replaced within it. */
+export function isIntact({ node, start, words, range }: Piece): boolean {
+  return node.isConnected && range.startContainer === node && range.startOffset === start && String(range) === words;
 }
 
 /** The last node that begins at or before `at`. */

@@ -83,6 +83,21 @@ describe('annotations', () => {
     expect(words()).toEqual([]);
   });
 
+  it('leave words that are replaced within their node at once, and no others', async () => {
+    const { annotations, words } = stage('<p>It holds 5 litres.</p><p>It is blue.</p>');
+    annotations.show(shown('It holds 5 litres.', 'It is blue.'));
+    await settled();
+    const text = document.querySelector('p')!.firstChild as Text;
+    text.replaceData(9, 1, '6');
+    annotations.invalidate();
+    expect(words()).toEqual(['It is blue.']);
+    text.replaceData(9, 1, '5');
+    annotations.invalidate();
+    annotations.revalidate();
+    await settled();
+    expect(words()).toEqual(['It holds 5 litres.', 'It is blue.']);
+  });
+
   it('do not ask again while nothing happened', async () => {
     const { annotations, asked } = stage('<p>First thing.</p>');
     annotations.show(shown('First thing.'));

@@ -86,9 +86,9 @@ describe('underlines', () => {
   it('know when the page no longer shows their words', () => {
     const { underlines: made } = underlines();
     made.show(pieces);
-    expect(made.isIntact).toBe(true);
+    expect(made.prune()).toBe(true);
     document.querySelector('p')!.innerHTML = 'one two';
-    expect(made.isIntact).toBe(false);
+    expect(made.prune()).toBe(false);
   });
 
   it('know which finding has words in a node', () => {
