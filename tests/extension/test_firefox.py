@@ -12,7 +12,7 @@ from tests.extension import posts
 from tests.extension.chromium import EXTENSION, keep, words
 from tests.extension.conftest import KEY, World
 from tests.extension.firefox import firefox
-from tests.extension.posts import BRAIN
+from tests.extension.posts import BRAIN, WALL
 from tests.extension.test_pages import investigated
 from tests.extension.test_private import ALLOWED, HEADERS, known
 from tests.support.lookups import Received, lookup_server
@@ -61,6 +61,24 @@ async def test_install_underline_and_hover(world: World, tmp_path: Path) -> None
 
         await until(tooltip, "the tooltip says what is wrong", within_s=60)
         keep("firefox-2-tooltip.png", await fox.shot(tab))
+
+
+async def test_nothing_is_underlined_that_is_struck_out_or_no_longer_allowed(world: World, tmp_path: Path) -> None:
+    post = await investigated(world, body=f"<p><s>{BRAIN}</s> All of it.</p><p>{WALL}</p>")
+    async with firefox(EXTENSION / ".output" / "firefox-mv3", tmp_path, {post.url: post.html}) as fox:
+        welcome = await fox.welcome()
+        await fox.evaluate(
+            welcome, f"browser.storage.local.set({{ mode: 'full', apiBaseUrl: '{world.url}', apiKey: '{KEY}' }})"
+        )
+        tab = await fox.open(post.url)
+
+        async def underlined(words: str) -> bool:
+            return bool(await fox.evaluate(tab, UNDERLINED) == words)
+
+        await until(lambda: underlined(WALL), "what is not struck out is underlined", within_s=60)
+        site = "{ origins: ['https://*.wikipedia.org/*'] }"
+        assert await fox.evaluate(welcome, f"browser.permissions.remove({site})")
+        await until(lambda: underlined(""), "the open page is left", within_s=60)
 
 
 async def test_a_private_reader(tmp_path: Path) -> None:
