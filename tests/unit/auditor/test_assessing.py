@@ -166,6 +166,19 @@ async def test_an_older_analysis_serves_where_a_run_failed() -> None:
     assert result["status"] == "complete"
 
 
+async def test_an_analysis_that_was_there_before_serves_and_is_not_stale() -> None:
+    world = EndWorld(TWO)
+    planned = await world.planned()
+    known = UUID(int=0x01D)
+    world.log.publish(await world.analysed(world.extracted.claims[1].assertion_id, known))
+    assert planned.claims[0].run_id is not None
+    await world.end(planned.claims[0].run_id)
+    hit = planned.claims[1].model_copy(update={"outcome": "HIT", "analysis_id": known, "run_id": None})
+    end, result = await world.result(await world.replanned(planned.claims[0], hit))
+    assert [(each["cache_hit"], each["stale"]) for each in result["claims"]] == [(False, False), (True, False)]
+    assert (end.from_cache, end.newly_analysed) == (1, 1)
+
+
 async def test_an_analysis_that_was_withdrawn_meanwhile_does_not_serve() -> None:
     world = EndWorld(TWO)
     event = await world.resolved()
