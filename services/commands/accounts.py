@@ -77,7 +77,7 @@ _credit_limit = click.option(
 @_credit_limit
 @on_servers
 def add(name: str, email: str | None, role: Role, tier: Tier, agreed: int | None, data_dir: Path) -> None:
-    """Add an account. NAME is lower-case letters, digits and .-_ and is never given to another one."""
+    """Add an account. NAME is lower-case letters, digits and .-_ and stays its own, unless it is erased."""
     if not is_username(name):
         raise click.BadParameter("a name is 1 to 64 lower-case letters, digits and .-_", param_hint="NAME")
     if email is not None and "@" not in email.strip("@"):
