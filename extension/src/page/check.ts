@@ -20,7 +20,7 @@ export interface PostChecksOptions {
   readonly buttonLabel: string;
   readonly start: StartCheck;
   /** The reader presses the button; `open` opens the card. */
-  onPress(open: () => void): void;
+  readonly onPress: (open: () => void) => void;
 }
 
 const SETTLE_MS = 100;
