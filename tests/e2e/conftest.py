@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
+from contracts.topology import JOBS
 from tests.support.extension_client import Extension
 from tests.support.oracle import Oracle, oracle
 from tests.support.sites import Sites
-from tests.support.system import Process, System, show_logs, system
+from tests.support.system import Process, System, show_logs, system, until
 
 CREDIT_CAP = 3
 KEY = "oe_the-key-of-this-instance"
@@ -62,4 +63,9 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
         assert (added.code, added.out.strip()) == (0, KEY), added.err
         second = await running.up("gateway", name="second-gateway")
         async with oracle(running.database_url, running.nats_url) as looking:
+
+            async def is_swept() -> bool:
+                return (await looking.settled())[JOBS.name] > 0
+
+            await until(is_swept, "the curator has swept once, so that it changes nothing under a test")
             yield World(running, sites, looking, second)
