@@ -48,6 +48,11 @@ def test_each_source_is_one_line_of_data() -> None:
     ]
 
 
+def test_a_source_is_shown_under_the_address_that_was_cited() -> None:
+    moved = FOUND.model_copy(update={"url": FOUND.final_url, "cited_url": "https://a.example/"})
+    assert list_sources([Evidence(moved, "They see.")]) == list_sources([Evidence(FOUND, "They see.")])
+
+
 @pytest.mark.parametrize("word", ["`found`", "`unavailable`", "`unchecked`", "words around"])
 def test_the_reviewer_is_told_what_the_outcomes_mean(word: str) -> None:
     assert word in FACT_CHECK.review.prompt.text

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from analyses.snippets import AROUND, MAX_CHARACTERS, MAX_GAP, find, fold, page_text
+from analyses.snippets import AROUND, MAX_CHARACTERS, MAX_GAP, find, fold, is_too_short, page_text
 
 INVISIBLE: Final[list[dict[str, Any]]] = json.loads(
     (Path(__file__).parents[2] / "cases" / "invisible.json").read_text(encoding="utf-8")
@@ -75,25 +75,38 @@ def test_typography_does_not_matter(snippet: str) -> None:
     ],
 )
 def test_another_word_number_or_order_is_not_found(snippet: str) -> None:
+    assert not is_too_short(snippet)
     assert not found(snippet)
 
 
 @pytest.mark.parametrize(
     ("snippet", "page"),
     [
-        ("-5 degrees", "It was 15 degrees."),
-        ("5 degrees", "It was -5 degrees."),
-        ("849 metres", "It is 8 849 metres high."),
-        ("It is 8", "It is 8 849 metres high."),
-        ("10² units", "It has 102 units."),
-        ('6" tall', "He is 6' tall."),
-        ("10 million people", "10 billion people"),
-        ("costs 5 euro", "costs 5 dollars"),
+        ("-5 degrees on that cold day", "It was 15 degrees on that cold day."),
+        ("5 degrees on that cold day", "It was -5 degrees on that cold day."),
+        ("849 metres high by the survey", "It is 8 849 metres high by the survey."),
+        ("By the survey it is 8", "By the survey it is 8 849 metres high."),
+        ("10² units of the old kind", "It has 102 units of the old kind."),
+        ('6" tall when he was young', "He is 6' tall when he was young."),
+        ("10 million people live in the city", "10 billion people live in the city"),
+        ("costs 5 euro in every shop here", "costs 5 dollars in every shop here"),
     ],
 )
 def test_a_sign_a_unit_or_a_group_of_digits_matters(snippet: str, page: str) -> None:
+    assert not is_too_short(snippet)
     assert not found(snippet, page)
     assert found(page, page)
+
+
+@pytest.mark.parametrize(
+    ("snippet", "page"),
+    [
+        ("849 metres high by the survey", "In it 849 metres high by the survey are shown."),
+        ("It was said in a word", "It was said in a word,5 and that was all."),
+    ],
+)
+def test_what_stands_beside_a_number_or_mark_is_whole(snippet: str, page: str) -> None:
+    assert found(snippet, page)
 
 
 @pytest.mark.parametrize(
