@@ -61,6 +61,8 @@ def test_what_did_not_change_is_counted_and_not_repeated() -> None:
     said = diff(f"{many} Gone.", f"{many} Come now.")
     assert "(39 unchanged)\n= Sentence number 39 stays.\n" in said
     assert len(said) < 600
+    behind = diff(f"Gone. {many}", f"Come now. {many}")
+    assert behind.endswith("\n+ Come now.\n= Sentence number 0 stays.\n(39 unchanged)")
 
 
 @pytest.mark.parametrize(
