@@ -6,9 +6,9 @@ hours and weeks that are over; the tables count once they hold what the log held
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -17,7 +17,7 @@ from kit.clock import Clock
 from lifecycle.audits.epochs import Epoch, epoch_at
 from lifecycle.audits.quality import ALL, decide_status, find_target, misses
 from services.curator.ports import Log
-from services.curator.record.quality import Cases, Sample
+from services.curator.record.quality import Sample, SqlQuality
 
 _HOUR: Final = "%Y-%m-%dT%H"
 _WEEK: Final = timedelta(days=7)
@@ -27,25 +27,11 @@ _MONDAY: Final = timedelta(hours=2)
 log = structlog.get_logger(__name__)
 
 
-class QualityRecord(Protocol):
-    """The tables and the log. Raises: Outage: they could not be read now."""
-
-    async def newest(self) -> int: ...
-
-    async def holds(self, sequence: int) -> bool: ...
-
-    async def metrics(self, hour: datetime) -> Sequence[Sample]: ...
-
-    async def sampled(self, hour: datetime, category: str) -> set[str]: ...
-
-    async def cases(self, epoch: Epoch) -> Sequence[Cases]: ...
-
-
 class Quality:
     """Publishes what is due. `show` says of each metric what it is and whether it misses its target."""
 
     def __init__(
-        self, record: QualityRecord, log_: Log, clock: Clock, show: Callable[[str, str, float, bool], None]
+        self, record: SqlQuality, log_: Log, clock: Clock, show: Callable[[str, str, float, bool], None]
     ) -> None:
         self._record = record
         self._log = log_

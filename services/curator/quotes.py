@@ -6,21 +6,18 @@ breaker is open, so a kill repeats a few comparisons and loses none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
-from uuid import UUID
 
 import structlog
 
 from analyses.snippets import find
-from contracts.v1.parts import BlobRef
 from kit.blob_settings import BlobMissing
 from kit.clock import Clock
 from kit.documents.decoding import Unreadable
 from kit.documents.reading import Reader
 from services.curator.breaking import Observed, find_openings
 from services.curator.ports import Log
+from services.curator.record.displays import DisplayedQuote, LoggedDisplays
 from services.curator.record.watched import SqlWatchRecord
 from services.curator.second_look import read_words
 
@@ -28,42 +25,6 @@ BATCH: Final = 10
 """Displays that are looked at between two pauses."""
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredPage:
-    """The bytes of a page, and the type by which they were read."""
-
-    blob: BlobRef
-    content_type: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DisplayedQuote:
-    """A quotation of a displayed finding. Shapes: `pages` were stored under the address that it cites."""
-
-    claim_id: UUID
-    snippet: str
-    pages: tuple[StoredPage, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Displays:
-    """Some displays. Shapes: `through` is the sequence that the next ones follow."""
-
-    quotes: Sequence[DisplayedQuote]
-    after: int
-    through: int
-
-
-class DisplayRecord(Protocol):
-    """Displays in the order of the log. Raises: Outage: they could not be read now."""
-
-    async def next(self, limit: int) -> Displays:
-        """Those behind the mark; of findings that are not displayed any more there are no quotes."""
-
-    async def mark(self, displays: Displays) -> None:
-        """Put the mark behind these."""
 
 
 class StoredBytes(Protocol):
@@ -78,7 +39,7 @@ class QuoteCheck:
 
     def __init__(
         self,
-        displays: DisplayRecord,
+        displays: LoggedDisplays,
         breakers: SqlWatchRecord,
         log_: Log,
         stored: StoredBytes,

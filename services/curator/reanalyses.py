@@ -6,9 +6,7 @@ newest edit, so of two curators, or a curator and an editor, the stream takes on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Protocol
-from uuid import UUID
+from typing import Final
 
 from contracts.jobs.words import Remark
 from contracts.v1 import EditMade
@@ -16,29 +14,17 @@ from contracts.v1.ids import reanalysis_edit_id
 from kit.clock import Clock
 from lifecycle.audits.entries import Entry, words_until
 from services.curator.ports import Log
-from services.curator.record.entries import Reanalysed
+from services.curator.record.entries import Reanalysed, SqlEntries
 from services.curator.renewals import KeptTexts
 
 PAGE: Final = 1_000
 REASON: Final = "The claim was analysed again."
 
 
-class EditRecord(Protocol):
-    """The tables and the log. Raises: Outage: they could not be read now."""
-
-    async def newest(self) -> int: ...
-
-    async def holds(self, sequence: int) -> bool: ...
-
-    async def reanalysed(self, limit: int) -> Sequence[Reanalysed]: ...
-
-    async def entry(self, id_: UUID) -> Entry | None: ...
-
-
 class Reanalyses:
     """Publishes what is not recorded yet."""
 
-    def __init__(self, record: EditRecord, texts: KeptTexts, log: Log, clock: Clock) -> None:
+    def __init__(self, record: SqlEntries, texts: KeptTexts, log: Log, clock: Clock) -> None:
         self._record = record
         self._texts = texts
         self._log = log

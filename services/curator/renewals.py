@@ -6,10 +6,8 @@ job, one is taken, and jobs that need the claim meanwhile join. Limits of calls 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final, Protocol
-from uuid import UUID
 
 import structlog
 
@@ -20,29 +18,13 @@ from kit.clock import Clock
 from lifecycle.audits.cache import LIFETIME
 from lifecycle.audits.entries import MANY_STALE, choose_renewals
 from services.curator.ports import Log
-from services.curator.record.entries import Due
+from services.curator.record.entries import Due, SqlEntries
 
 DAY: Final = timedelta(days=1)
 WORDS_KEPT: Final = LIFETIME + DAY
 """A claim whose newest request is older has no words; it would be in the way of the others for ever."""
 
 log = structlog.get_logger(__name__)
-
-
-class StaleRecord(Protocol):
-    """The tables and the log. Raises: Outage: they could not be read now."""
-
-    async def newest(self) -> int: ...
-
-    async def holds(self, sequence: int) -> bool: ...
-
-    async def stale(self, since: datetime, until: datetime, limit: int) -> Sequence[Due]: ...
-
-    async def requested(self, since: datetime) -> int: ...
-
-    async def request(self, assertion_id: UUID) -> tuple[int, AssertionAnalysisRequested] | None: ...
-
-    async def closed_epoch(self) -> int: ...
 
 
 class KeptTexts(Protocol):
@@ -57,7 +39,7 @@ class KeptTexts(Protocol):
 class Renewals:
     """Requests what is due. Units: `a_day` are analyses of entries' claims in 24 hours, requested by any curator."""
 
-    def __init__(self, record: StaleRecord, texts: KeptTexts, log_: Log, clock: Clock, *, a_day: int) -> None:
+    def __init__(self, record: SqlEntries, texts: KeptTexts, log_: Log, clock: Clock, *, a_day: int) -> None:
         self._record = record
         self._texts = texts
         self._log = log_

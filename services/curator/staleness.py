@@ -6,8 +6,7 @@ log held at the comparison before, and of two curators the stream refuses one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -16,7 +15,7 @@ from contracts.v1 import EntryStaled
 from kit.clock import Clock
 from lifecycle.audits.entries import STALE_BY
 from services.curator.ports import Log
-from services.curator.record.entries import Cause
+from services.curator.record.entries import Cause, SqlEntries
 
 PAGE: Final = 1_000
 PROMPTS: Final = frozenset(step.prompt.sha256 for step in (ClaimAudit.analyse, ClaimAudit.analyse_deep))
@@ -25,20 +24,10 @@ PROMPTS: Final = frozenset(step.prompt.sha256 for step in (ClaimAudit.analyse, C
 log = structlog.get_logger(__name__)
 
 
-class EntryRecord(Protocol):
-    """The tables and the log. Raises: Outage: they could not be read now."""
-
-    async def newest(self) -> int: ...
-
-    async def holds(self, sequence: int) -> bool: ...
-
-    async def causes(self, prompts: Collection[str], rules: str, limit: int) -> Sequence[Cause]: ...
-
-
 class Staleness:
     """Publishes what is not recorded yet."""
 
-    def __init__(self, record: EntryRecord, log_: Log, clock: Clock) -> None:
+    def __init__(self, record: SqlEntries, log_: Log, clock: Clock) -> None:
         self._record = record
         self._log = log_
         self._clock = clock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -10,12 +11,11 @@ from sqlalchemy import text
 
 from contracts.topology import CURATOR_QUOTES_MARK, ERRATA, MARKS
 from contracts.v1 import ClaimApproved, Event, FindingChanged, InvestigationCompleted, decode
-from contracts.v1.parts import PublishedClaim
+from contracts.v1.parts import BlobRef, PublishedClaim
 from kit.bus import Bus
 from kit.database import Database
 from kit.kv import Bucket, Entry
 from kit.pages import read_page
-from services.curator.quotes import DisplayedQuote, Displays, StoredPage
 from services.curator.record.reading import LoggedTables
 
 APPROVALS: Final = 256
@@ -29,6 +29,32 @@ _DISPLAYED: Final = text("""
 """)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPage:
+    """The bytes of a page, and the type by which they were read."""
+
+    blob: BlobRef
+    content_type: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisplayedQuote:
+    """A quotation of a displayed finding. Shapes: `pages` were stored under the address that it cites."""
+
+    claim_id: UUID
+    snippet: str
+    pages: tuple[StoredPage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Displays:
+    """Some displays. Shapes: `through` is the sequence that the next ones follow."""
+
+    quotes: Sequence[DisplayedQuote]
+    after: int
+    through: int
+
+
 class LoggedDisplays(LoggedTables):
     """The stream `ERRATA`, the tables, and a mark in the broker. Raises: Outage: they could not be read now."""
 
@@ -39,7 +65,7 @@ class LoggedDisplays(LoggedTables):
         self._marked: Entry | None = None
 
     async def next(self, limit: int) -> Displays:
-        """The next ones that the tables hold already."""
+        """Those behind the mark that the tables hold; findings that are not displayed any more have no quotes."""
         self._marked = await (await Bucket.open(self._bus, MARKS)).entry(CURATOR_QUOTES_MARK)
         after = int(self._marked.value) if self._marked is not None else 0
         position = await self.position()
