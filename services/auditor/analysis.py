@@ -23,7 +23,8 @@ from kit.errors import Outage, Retry
 from lifecycle.audits.cache import LIFETIME, Requested
 from lifecycle.audits.turns import AnalysisTurn
 from services.auditor.domain import CLAIM_AUDIT, LOG_LAG_S, Answered, RunRequest
-from services.auditor.ports import AnalysisLog, Evidence, EvidenceMetrics, RunsPort, Scores, Texts
+from services.auditor.metrics import AuditorMetrics
+from services.auditor.ports import AnalysisLog, Evidence, RunsPort, Scores, Texts
 from services.auditor.scenarios import (
     count_dropped,
     describe_scenarios,
@@ -54,7 +55,7 @@ class Analyst:
         clock: Clock,
         call_micro_usd: int,
         low_confidence: Decimal,
-        metrics: EvidenceMetrics,
+        metrics: AuditorMetrics,
         scores: Scores,
     ) -> None:
         self._log = log

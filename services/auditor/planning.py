@@ -39,7 +39,8 @@ from lifecycle.audits.charges import count_affordable
 from lifecycle.audits.runs import ANALYSE
 from services.auditor.domain import LOG_LAG_S
 from services.auditor.extraction import EMPTY
-from services.auditor.ports import Keys, Log, LoggedJob, LookMetrics, Texts
+from services.auditor.metrics import AuditorMetrics
+from services.auditor.ports import Keys, Log, LoggedJob, Texts
 
 LOOKS: Final = 5
 """How often a claim is looked up again after others requested it first."""
@@ -60,7 +61,7 @@ class _OpenClaim:
 class Planner:
     """Plans jobs whose claims are extracted."""
 
-    def __init__(self, log: Log, texts: Texts, keys: Keys, metrics: LookMetrics, clock: Clock) -> None:
+    def __init__(self, log: Log, texts: Texts, keys: Keys, metrics: AuditorMetrics, clock: Clock) -> None:
         self._log = log
         self._texts = texts
         self._keys = keys

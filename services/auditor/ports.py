@@ -11,8 +11,6 @@ from uuid import UUID
 from pydantic import JsonValue
 
 from contracts.v1 import AssertionAnalysisRequested, Event, JobExtracted
-from contracts.v1.assertion import DroppedEvidence
-from contracts.v1.job import LookOutcome
 from contracts.v1.parts import EphemeralRef
 from contracts.v1.run import StageModel
 from lifecycle.audits.cache import Analysed, Cached
@@ -66,20 +64,6 @@ class Keys(Protocol):
 
     async def is_shared(self, event: AssertionAnalysisRequested) -> bool:
         """Whether another assertion has the key of a new one."""
-
-
-class LookMetrics(Protocol):
-    """What operators see of look-ups."""
-
-    def count_look(self, outcome: LookOutcome) -> None: ...
-
-    def count_shared_key(self) -> None: ...
-
-
-class EvidenceMetrics(Protocol):
-    """What operators see of evidence."""
-
-    def count_evidence(self, kept: int, dropped: DroppedEvidence) -> None: ...
 
 
 class EndingLog(Protocol):
