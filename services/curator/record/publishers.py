@@ -91,24 +91,13 @@ class _Analysis:
 
 
 @dataclass(frozen=True, slots=True)
-class _Citation:
+class _Citation(Cited):
     analysis_id: UUID
-    publisher_id: UUID
-    domain: str
-    scenario: int
-    supports: bool
-    family: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Rating:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rating(Rating):
     publisher_id: UUID
-    type: str
-    correction_policy: int | None
-    editorial_standards: int | None
-    bias_transparency: int | None
-    longevity: int | None
-    score: int | None
 
 
 class SqlPublishers(LoggedTables):
@@ -136,7 +125,7 @@ class SqlPublishers(LoggedTables):
         wanted = {each.id for each in analyses} | {each.before for each in analyses if each.before}
         cited: defaultdict[UUID, list[Cited]] = defaultdict(list)
         for row in await read_rows(self._database, _Citation, _CITATIONS, analyses=list(wanted)):
-            cited[row.analysis_id].append(Cited(row.publisher_id, row.domain, row.scenario, row.supports, row.family))
+            cited[row.analysis_id].append(row)
         return [
             Concluded(
                 each.rollup,
@@ -162,14 +151,4 @@ class SqlPublishers(LoggedTables):
     async def ratings(self, ids: Collection[UUID], until: datetime) -> Mapping[UUID, Rating]:
         """What was said of each last before a moment."""
         found = await read_rows(self._database, _Rating, _RATINGS, publishers=list(ids), until=until)
-        return {
-            each.publisher_id: Rating(
-                each.type,
-                each.correction_policy,
-                each.editorial_standards,
-                each.bias_transparency,
-                each.longevity,
-                each.score,
-            )
-            for each in found
-        }
+        return {each.publisher_id: each for each in found}
