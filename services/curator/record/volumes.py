@@ -11,7 +11,7 @@ from sqlalchemy import text
 from accuracy.facts import Verdict
 from kit.database import Database
 from services.curator.record.reading import read_rows
-from services.curator.record.watched import BATCH
+from services.curator.record.watched import BATCH, SEEN, STANDS
 from services.curator.standing import Standing
 from services.curator.volumes import KnownVariant, ReviewedFinding, Seen, UnknownVariant
 
@@ -19,15 +19,8 @@ _KNOWN: Final = text("""
     SELECT variant, parts, state, quota, step, clean, after_wrong, gate_tier, since, through, changed_at, sequence
     FROM variant ORDER BY variant
 """)
-# Each step is one look into the index, however many runs a variant has. Whatever ran before the first variant was
-# announced is older than the rule: its findings stay.
-_UNKNOWN: Final = text("""
-    WITH RECURSIVE seen AS (
-        (SELECT variant FROM investigation WHERE variant IS NOT NULL ORDER BY variant LIMIT 1)
-        UNION ALL
-        SELECT (SELECT i.variant FROM investigation i WHERE i.variant > s.variant ORDER BY i.variant LIMIT 1)
-        FROM seen s WHERE s.variant IS NOT NULL
-    )
+# Whatever ran before the first variant was announced is older than the rule: its findings stay.
+_UNKNOWN: Final = text(f"""{SEEN}
     SELECT s.variant, greatest(i.created_at, coalesce((SELECT min(announced_at) FROM variant), :now)) AS since,
         jsonb_build_object('prompt', i.prompt_hash, 'prompt_version', q.version, 'provider', i.provider,
             'model', i.model, 'rules', i.rules, 'gates', i.gates) AS parts
@@ -38,8 +31,7 @@ _UNKNOWN: Final = text("""
     ) i
     JOIN prompt q ON q.hash = i.prompt_hash
     WHERE NOT EXISTS (SELECT FROM variant v WHERE v.variant = s.variant)
-""")
-_STANDS: Final = "d.claim_count > 0 AND (f.state IS NULL OR f.state = 'RELEASED')"
+""")  # noqa: S608 (our words)
 # Of a day the first findings are shown, as many as the quota says; what is suspended has left its place.
 _BEYOND: Final = text(f"""
     SELECT claim_id, investigation_id, sequence FROM (
@@ -47,13 +39,13 @@ _BEYOND: Final = text(f"""
             PARTITION BY (d.checked_at AT TIME ZONE 'UTC')::date ORDER BY d.checked_at, d.investigation_id, c.ordinal
         ) AS place
         FROM investigation_doc d JOIN claim c USING (investigation_id) LEFT JOIN finding_state f ON f.claim_id = c.id
-        WHERE d.variant = :variant AND d.checked_at >= :since AND {_STANDS}
+        WHERE d.variant = :variant AND d.checked_at >= :since AND {STANDS}
     ) found WHERE place > :quota LIMIT :limit
 """)  # noqa: S608 (our words)
 _SHOWN: Final = text(f"""
     SELECT count(*) FROM investigation_doc d JOIN claim c USING (investigation_id)
         LEFT JOIN finding_state f ON f.claim_id = c.id
-    WHERE d.variant = :variant AND d.checked_at >= greatest(:since, date_trunc('day', :now, 'UTC')) AND {_STANDS}
+    WHERE d.variant = :variant AND d.checked_at >= greatest(:since, date_trunc('day', :now, 'UTC')) AND {STANDS}
 """)  # noqa: S608 (our words)
 _RUNS: Final = text("""
     SELECT count(*) FILTER (WHERE i.origin <> 'CONTROL') AS runs,

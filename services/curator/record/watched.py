@@ -57,20 +57,20 @@ _APPROVALS: Final = text("""
     GROUP BY i.variant
 """)
 # Each step is one look into the index, however many runs a variant has.
-_VARIANTS: Final = text("""
+SEEN: Final = """
     WITH RECURSIVE seen AS (
         (SELECT variant FROM investigation WHERE variant IS NOT NULL ORDER BY variant LIMIT 1)
         UNION ALL
         SELECT (SELECT i.variant FROM investigation i WHERE i.variant > s.variant ORDER BY i.variant LIMIT 1)
         FROM seen s WHERE s.variant IS NOT NULL
     )
-    SELECT variant FROM seen WHERE variant IS NOT NULL
-""")
-_STANDS: Final = "d.claim_count > 0 AND (f.state IS NULL OR f.state = 'RELEASED')"
+"""
+_VARIANTS: Final = text(f"{SEEN} SELECT variant FROM seen WHERE variant IS NOT NULL")  # noqa: S608 (our words)
+STANDS: Final = "d.claim_count > 0 AND (f.state IS NULL OR f.state = 'RELEASED')"
 _OF_SCOPE: Final = text(f"""
     SELECT c.id AS claim_id, c.investigation_id, coalesce(f.sequence, 0) AS sequence
     FROM investigation_doc d JOIN claim c USING (investigation_id) LEFT JOIN finding_state f ON f.claim_id = c.id
-    WHERE {_STANDS} AND (CAST(:variant AS text) IS NULL OR d.variant = :variant) AND d.checked_at >= :since
+    WHERE {STANDS} AND (CAST(:variant AS text) IS NULL OR d.variant = :variant) AND d.checked_at >= :since
     LIMIT :limit
 """)  # noqa: S608 (our words)
 _WRONG_FINDINGS: Final = text("""
