@@ -8,10 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, Never, Protocol
+from typing import Final, Never, Protocol, TypedDict
 from uuid import UUID
 
 from prometheus_client import CollectorRegistry, Counter
@@ -79,6 +78,19 @@ class _Texts:
 
     async def answers(self, step: str) -> Sequence[EphemeralRef]:
         return await self._texts.answers(step, self._until)
+
+
+class _Failure(TypedDict):
+    """The fields that both events of a failed attempt share."""
+
+    run_id: UUID
+    attempt: int
+    failure: FailureClass
+    reason: str
+    status_code: int | None
+    error_name: str
+    usage: Usage | None
+    transcript: EphemeralRef | None
 
 
 class Runs:
@@ -160,12 +172,21 @@ class Runs:
         except ModelError as error:
             transcript = None if error.transcript is None else await record.store(error.transcript)
             delay_s = ATTEMPTS.delay_s(attempt.attempt, error.failure, error.retry_after_s)
-            about = _Failure(wanted.run_id, attempt.attempt, error, transcript)
+            failed: _Failure = {
+                "run_id": wanted.run_id,
+                "attempt": attempt.attempt,
+                "failure": error.failure,
+                "reason": REASONS.get(error.name, MODEL_UNAVAILABLE),
+                "status_code": error.status_code,
+                "error_name": error.name,
+                "usage": error.usage,
+                "transcript": transcript,
+            }
             if delay_s is None:
-                yield about.final()
+                yield RunFailed(**failed)
                 return
-            yield about.for_now(self._clock.now() + timedelta(seconds=delay_s))
-            raise Retry(delay_s, about.reason) from error
+            yield RunRetryScheduled(**failed, retry_at=self._clock.now() + timedelta(seconds=delay_s))
+            raise Retry(delay_s, failed["reason"]) from error
 
     async def _converse(
         self, wanted: RunRequest[MaterialT, AnswerT], attempt: int, record: RunRecord[EphemeralRef]
@@ -224,51 +245,6 @@ class Runs:
                             ),
                             frozenset(looked_up),
                         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    run_id: UUID
-    attempt: int
-    error: ModelError
-    transcript: EphemeralRef | None
-
-    @property
-    def reason(self) -> str:
-        return REASONS.get(self.error.name, MODEL_UNAVAILABLE)
-
-    @property
-    def failure(self) -> FailureClass:
-        return self.error.failure
-
-    @property
-    def usage(self) -> Usage | None:
-        return self.error.usage
-
-    def final(self) -> RunFailed:
-        return RunFailed(
-            run_id=self.run_id,
-            attempt=self.attempt,
-            failure=self.failure,
-            reason=self.reason,
-            status_code=self.error.status_code,
-            error_name=self.error.name,
-            usage=self.usage,
-            transcript=self.transcript,
-        )
-
-    def for_now(self, retry_at: datetime) -> RunRetryScheduled:
-        return RunRetryScheduled(
-            run_id=self.run_id,
-            attempt=self.attempt,
-            failure=self.failure,
-            reason=self.reason,
-            status_code=self.error.status_code,
-            error_name=self.error.name,
-            usage=self.usage,
-            transcript=self.transcript,
-            retry_at=retry_at,
-        )
 
 
 def _list_looked_up(finished: Finished[AnswerT]) -> frozenset[str]:
