@@ -94,7 +94,7 @@ async def _read_latest_from_leader(bus: Bus, stream: Stream, subject: str) -> St
     except nats.js.errors.NotFoundError:
         return None
     except (nats.errors.Error, TimeoutError) as error:
-        raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
+        raise Outage(1.0, f"the log could not be read: {error}") from error
     except Undecodable as error:
         raise Reject(f"the newest fact on {subject} cannot be read: {error}") from error
 

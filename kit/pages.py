@@ -62,7 +62,7 @@ async def read_last_sequence(bus: Bus, stream: str) -> int:
         async with bus.link.require_answers():
             return (await bus.jetstream.stream_info(stream)).state.last_seq
     except (TimeoutError, nats.errors.Error, nats.js.errors.Error) as error:
-        raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
+        raise Outage(1.0, f"the log could not be read: {str(error) or 'timeout'}") from error
 
 
 async def read_storage_left(bus: Bus, streams: Sequence[str]) -> list[int]:
@@ -74,7 +74,7 @@ async def read_storage_left(bus: Bus, streams: Sequence[str]) -> list[int]:
         account = await bus.jetstream.account_info()
         found = [(await bus.jetstream.stream_info(stream)) for stream in streams]
     except (TimeoutError, nats.errors.Error, nats.js.errors.Error) as error:
-        raise Outage(1.0, f"the broker could not be read: {error or 'timeout'}") from error
+        raise Outage(1.0, f"the broker could not be read: {error}") from error
     limits: list[tuple[int | None, int]] = [(account.limits.max_storage, account.storage)]
     limits += [(stream.config.max_bytes, stream.state.bytes) for stream in found]
     return [limit - used for limit, used in limits if limit is not None and limit > 0]
@@ -119,7 +119,7 @@ async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tupl
         async with asyncio.timeout(TIMEOUT_S), bus.link.require_answers():
             pending = await done
     except (TimeoutError, nats.errors.Error) as error:
-        raise Outage(1.0, f"the log could not be read: {error or 'timeout'}") from error
+        raise Outage(1.0, f"the log could not be read: {str(error) or 'timeout'}") from error
     finally:
         bus.inbox.discard(inbox)
     return sorted(found, key=lambda message: message.sequence), pending

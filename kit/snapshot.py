@@ -74,7 +74,7 @@ async def save_stream(bus: Bus, stream: str, file: Path) -> StreamDescription:
                 if message.reply:
                     await bus.client.publish(message.reply, b"")
     except (TimeoutError, nats.errors.Error) as error:
-        raise SnapshotFailed(f"{stream}: {error or 'the broker does not answer'}") from error
+        raise SnapshotFailed(f"{stream}: {str(error) or 'the broker does not answer'}") from error
     finally:
         await subscription.unsubscribe()
     return {"config": about["config"], "state": about["state"]}
@@ -97,7 +97,7 @@ async def restore_stream(bus: Bus, stream: str, about: StreamDescription, file: 
                     _require_success(stream, orjson.loads(answer.data))
         _require_success(stream, orjson.loads((await bus.client.request(target, b"", timeout=TIMEOUT_S)).data))
     except (TimeoutError, nats.errors.Error) as error:
-        raise SnapshotFailed(f"{stream}: {error or 'the broker does not answer'}") from error
+        raise SnapshotFailed(f"{stream}: {error}") from error
 
 
 async def delete_empty_stream(bus: Bus, stream: str) -> None:

@@ -5,21 +5,28 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
+from nats.aio.subscription import Subscription
 from structlog.testing import capture_logs
 
 from contracts.topology import ERRATA, MARKS
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
 from kit.embedded import EmbeddedStack
+from kit.errors import Outage
+from kit.history import read_history
 from kit.kv import Bucket
 from kit.ordered import OrderedLog
+from kit.pages import read_last_sequence
 from kit.publisher import BusError
+from kit.snapshot import SnapshotFailed, save_stream
 from tests.support.delivering import Calls, observed, until, worker
 from tests.support.line import Line
 from tests.support.suspended import suspended
@@ -101,6 +108,32 @@ async def test_a_broker_that_was_stopped_is_used_again_at_once(
         await until(lambda: bool(read) and read[-1] >= last, RECOVERED_S)
         assert loop.time() - began < RECOVERED_S
         assert read == sorted(set(read))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda bus: read_last_sequence(bus, ERRATA.name), lambda bus: read_history(bus, "nothing")],
+    ids=["last sequence", "history"],
+)
+async def test_reading_a_stopped_broker_ends_with_its_reason(
+    bus: Bus, server: EmbeddedStack, read: Callable[[Bus], Awaitable[object]]
+) -> None:
+    with suspended(server), pytest.raises(Outage, match=r"the log could not be read: timeout$"):
+        await read(bus)
+
+
+async def test_saving_a_stream_whose_bytes_do_not_arrive_ends_with_the_reason(
+    bus: Bus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribe = bus.client.subscribe
+
+    async def miss(subject: str, **options: Any) -> Subscription:
+        return await subscribe(f"{subject}.elsewhere", **options)
+
+    monkeypatch.setattr(bus.client, "subscribe", miss)
+    monkeypatch.setattr("kit.snapshot.TIMEOUT_S", 0.5)
+    with pytest.raises(SnapshotFailed, match=r"^ERRATA: the broker does not answer$"):
+        await save_stream(bus, ERRATA.name, tmp_path / "stream")
 
 
 async def test_a_half_open_connection_is_replaced(bus: Bus, server: EmbeddedStack) -> None:
