@@ -34,7 +34,7 @@ from platforms.base import (
     require_equal,
 )
 from platforms.stored import StoredMetadata
-from platforms.urls import check_segment, decode_component, parse_url, web_page
+from platforms.urls import check_segment, decode_component, find_host, parse_url, web_page
 
 _PATH = re.compile(r"/p/([^/]+)(?:/.*)?")
 _PUBLICATION = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -142,8 +142,8 @@ class Substack(Platform):
         answer = _read(stated if isinstance(stated, dict) else document, observation)
         publication = _publication(observation)
         name = get_text(document, "publication", "subdomain") or get_text(stated, "publication", "subdomain")
-        homes = {_host(answered_at), f"{publication}{_DOMAIN}"}
-        if (name is not None and name.lower() != publication) or _host(answer.url) not in homes:
+        homes = {find_host(answered_at), f"{publication}{_DOMAIN}"}
+        if (name is not None and name.lower() != publication) or find_host(answer.url) not in homes:
             raise CanonicalMismatch("other_publication", "substack.com places this post in another publication")
         return answer
 
@@ -204,11 +204,6 @@ def _read(answer: object, observation: Observation) -> CanonicalAnswer:
     }
     url = _own_address(answer) or _of_publication(observation, post, slug)
     return CanonicalAnswer(post, html, url=url, metadata=metadata)
-
-
-def _host(url: str | None) -> str:
-    page = parse_url(url or "")
-    return "" if page is None else page.host.lower().removeprefix("www.")
 
 
 def _may_be_a_publication(host: str) -> bool:

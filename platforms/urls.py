@@ -76,6 +76,12 @@ def address(url: str) -> str:
     return url if page is None else page.address
 
 
+def find_host(url: str | None) -> str:
+    """The host of a URL without `www.`; empty if there is none."""
+    page = parse_url(url or "")
+    return "" if page is None else page.host.lower().removeprefix("www.")
+
+
 def resolve(reference: str, base: str) -> str | None:
     """Resolve a reference; None where a browser could not."""
     url = _parse(reference, base)

@@ -18,7 +18,7 @@ from contracts.v1.version import VersionEvent
 from platforms.base import Platform, metadata_text
 from platforms.identity import content_hash, fit_occurrences, occurrences_hash, version_hash
 from platforms.text import normalize, word_count
-from platforms.urls import parse_url
+from platforms.urls import find_host
 
 
 @dataclass(frozen=True)
@@ -117,19 +117,14 @@ def _find_disputes(observation: Observation, page: CanonicalPage, site: Platform
                 canonical = canonical[: len(observed)]
             if _normalize_name(observed) != _normalize_name(canonical):
                 yield name, observed, canonical
-    observed, canonical = _host_of(observation.url), _host_of(page.url)
+    observed, canonical = find_host(observation.url), find_host(page.url)
     # A name under the site's own domain belongs to the site, and to the post as far as `check` accepts it.
-    if canonical and observed != canonical and observed != _host_of(site.address(observation)):
+    if canonical and observed != canonical and observed != find_host(site.address(observation)):
         yield "host", observed, canonical
 
 
 def _normalize_name(name: str) -> str:
     return normalize(name.replace("_", " "))
-
-
-def _host_of(url: str | None) -> str:
-    page = parse_url(url or "")
-    return "" if page is None else page.host.lower().removeprefix("www.")
 
 
 def make_events(
