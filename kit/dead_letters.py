@@ -53,9 +53,7 @@ class DeadLetter:
 
     consumer: str
     reason: str
-    stream: str
-    sequence: int
-    subject: str
+    origin: Origin
     delivery_count: int
 
     def headers(self, message_id: str) -> dict[str, str]:
@@ -64,7 +62,7 @@ class DeadLetter:
             "Errata-Consumer": self.consumer,
             "Errata-Reason": " ".join(self.reason.split())[:500],
             "Errata-Delivery-Count": str(self.delivery_count),
-            **Origin(self.stream, self.sequence, self.subject).headers(message_id),
+            **self.origin.headers(message_id),
         }
 
 
@@ -114,8 +112,7 @@ async def requeue(bus: Bus, stored: StoredDeadLetter) -> None:
     consumer = next((each for each in CONSUMERS if each.name == stored.dead_letter.consumer), None)
     if consumer is None:
         raise DeadLetterNotFound(f"{stored.number}: there is no consumer {stored.dead_letter.consumer} any more")
-    origin = Origin(stored.dead_letter.stream, stored.dead_letter.sequence, stored.dead_letter.subject)
-    await redeliver(bus, consumer, origin, stored.body, f"dead:{stored.number}")
+    await redeliver(bus, consumer, stored.dead_letter.origin, stored.body, f"dead:{stored.number}")
     await delete(bus, stored)
 
 
@@ -151,9 +148,7 @@ async def _read(bus: Bus, **request: int | str) -> StoredDeadLetter:
         dead_letter=DeadLetter(
             consumer=headers.get("Errata-Consumer", message["subject"].removeprefix("errata.dead.")),
             reason=headers.get("Errata-Reason", ""),
-            stream=headers.get(STREAM, ""),
-            sequence=int(headers.get(SEQUENCE, 0)),
-            subject=headers.get(SUBJECT, ""),
+            origin=Origin(headers.get(STREAM, ""), int(headers.get(SEQUENCE, 0)), headers.get(SUBJECT, "")),
             delivery_count=int(headers.get("Errata-Delivery-Count", 0)),
         ),
         body=b64decode(message.get("data", "")),

@@ -34,7 +34,7 @@ async def erase_messages(bus: Bus, stream: str, sequences: Sequence[int]) -> Non
     copies = [
         stored.number
         async for stored in dead_letters.read_all(bus)
-        if stored.dead_letter.stream == stream and stored.dead_letter.sequence in wanted
+        if stored.dead_letter.origin.stream == stream and stored.dead_letter.origin.sequence in wanted
     ]
     await _delete(bus, DEAD.name, copies)
     await _delete(bus, REDELIVERY.name, await _find_redeliveries(bus, stream, wanted))

@@ -170,10 +170,8 @@ class FailurePolicy:
             await _nak(delivered.message, delay_s)
 
     async def _dead_letter(self, delivered: DeliveredMessage, reason: str, *, is_bug: bool) -> None:
-        message, origin = delivered.message, delivered.origin
-        dead_letter = DeadLetter(
-            self._consumer.name, reason, origin.stream, origin.sequence, origin.subject, delivered.delivery_count
-        )
+        message = delivered.message
+        dead_letter = DeadLetter(self._consumer.name, reason, delivered.origin, delivered.delivery_count)
         message_id = f"{self._consumer.name}:{message.metadata.stream}:{message.metadata.sequence.stream}"
         outgoing = Outgoing(self._consumer.dead_letter_subject, message.data, dead_letter.headers(message_id))
         try:

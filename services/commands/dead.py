@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
@@ -72,7 +73,7 @@ def show(number: int, data_dir: Path) -> None:
     click.echo(f"number    {kept.number}, written {kept.stored_at:%Y-%m-%d %H:%M:%S} UTC")
     click.echo(f"consumer  {letter.consumer}, delivery {letter.delivery_count}")
     click.echo(f"reason    {clean(letter.reason)}")
-    click.echo(f"fact      {letter.stream} {letter.sequence}  {letter.subject}")
+    click.echo(f"fact      {letter.origin.stream} {letter.origin.sequence}  {letter.origin.subject}")
     click.echo(format_body(kept.body))
 
 
@@ -149,9 +150,7 @@ def _format_json(kept: dead_letters.StoredDeadLetter) -> str:
             "consumer": letter.consumer,
             "reason": letter.reason,
             "delivery_count": letter.delivery_count,
-            "stream": letter.stream,
-            "sequence": letter.sequence,
-            "subject": letter.subject,
+            **asdict(letter.origin),
         }
     )
 

@@ -86,7 +86,7 @@ async def test_a_letter_goes_back_to_its_consumer_and_to_nobody_else(bus: Bus) -
         (seen,) = await publish(bus)
         (kept,) = await until(lambda: lying(bus), "a letter lies")
         assert (kept.dead_letter.consumer, kept.dead_letter.reason) == (WORK.name, "not today")
-        assert (kept.dead_letter.stream, kept.dead_letter.sequence) == (ERRATA.name, 1)
+        assert (kept.dead_letter.origin.stream, kept.dead_letter.origin.sequence) == (ERRATA.name, 1)
         assert (await dead_letters.read(bus, kept.number)) == kept
         assert (await dead_letters.count_by_consumer(bus))[WORK.name] == 1
 

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from analyses.claims.guard import make_guard
-from kit.dead_letters import DeadLetter, StoredDeadLetter
+from kit.dead_letters import DeadLetter, Origin, StoredDeadLetter
 from kit.ordered import StoredMessage
 from services.commands import claims, dead, tail
 
@@ -28,7 +28,7 @@ def test_of_a_fact(strange: str) -> None:
 @STRANGE
 def test_of_a_dead_letter(strange: str) -> None:
     body = json.dumps({"text": strange}, ensure_ascii=False).encode()
-    letter = DeadLetter("ingest", f"refused: {strange}", "ERRATA", 1, "errata.v1.post.observed.x", 5)
+    letter = DeadLetter("ingest", f"refused: {strange}", Origin("ERRATA", 1, "errata.v1.post.observed.x"), 5)
     assert dead.format_line(StoredDeadLetter(1, AT, letter, body)).isprintable()
     assert all(line.isprintable() for line in dead.format_body(body).splitlines())
 

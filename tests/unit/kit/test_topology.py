@@ -7,7 +7,7 @@ from nats.js.api import AckPolicy, DiscardPolicy, RetentionPolicy, StorageType
 
 from contracts.topology import CONSUMERS, ERRATA, JOBS, REDELIVERY, STREAMS, VIEWS, Consumer
 from contracts.v1 import EVENTS
-from kit.dead_letters import DeadLetter
+from kit.dead_letters import DeadLetter, Origin
 from kit.topology import consumer_config, stream_config
 
 
@@ -54,7 +54,7 @@ def test_the_broker_never_gives_up_on_a_message(consumer: Consumer) -> None:
 
 
 def test_a_dead_letter_says_where_it_came_from_in_one_line_each() -> None:
-    letter = DeadLetter("a-consumer", "line one\n  line two" + "x" * 900, "ERRATA", 7, "errata.v1.a.b.c", 3)
+    letter = DeadLetter("a-consumer", "line one\n  line two" + "x" * 900, Origin("ERRATA", 7, "errata.v1.a.b.c"), 3)
     headers = letter.headers("id-1")
     assert headers["Nats-Msg-Id"] == "id-1"
     assert headers["Errata-Reason"].startswith("line one line two")
