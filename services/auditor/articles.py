@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from contracts.jobs.words import ArticleWords
 from kit.documents.article import ReadArticle
 from kit.documents.walls import MIN_LETTERS, count_letters, find_redirect
 from kit.errors import Retry
@@ -40,13 +41,12 @@ async def fetch_article(pages: Pages, address: str, accepted_at: datetime) -> Ar
     if count_letters(found.text) < MIN_LETTERS:
         raise NoArticle("UNSUPPORTED_CONTENT")
     published = parse_day(found.published, accepted_at)
-    return Article(
-        require_length(found.text),
-        published or accepted_at.astimezone(UTC).date(),
-        found.title,
-        page.final_url,
-        found.author,
-        found.publisher,
-        published,
-        parse_language(found.language),
+    words = ArticleWords(
+        text=require_length(found.text),
+        title=found.title,
+        address=page.final_url,
+        author=found.author,
+        publisher=found.publisher,
+        published=published,
     )
+    return Article(words, published or accepted_at.astimezone(UTC).date(), parse_language(found.language))

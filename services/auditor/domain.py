@@ -13,6 +13,7 @@ from analyses.claim_audit import ClaimAudit
 from analyses.claims.analysis import ReadPage
 from analyses.kinds import Step
 from contracts.jobs.requests import TEXT_CHARACTERS
+from contracts.jobs.words import ArticleWords
 from contracts.v1 import RunFailed
 from contracts.v1.run import RunEnd, StageModel
 
@@ -46,22 +47,17 @@ class Article:
     """What is audited.
 
     Shapes: `reference_day` is what "yesterday" in it refers to: the day it was published if its page says so, else the
-    day it was accepted. The rest is what its page says of itself.
+    day it was accepted. `language` is what its page says.
     """
 
-    text: str
+    words: ArticleWords
     reference_day: date
-    title: str | None = None
-    address: str | None = None
-    author: str | None = None
-    publisher: str | None = None
-    published: date | None = None
     language: str | None = None
 
 
 def take_text(text: str, accepted_at: datetime) -> Article:
     """The article that was sent as text. Raises: NoArticle."""
-    return Article(require_length(text), accepted_at.astimezone(UTC).date())
+    return Article(ArticleWords(text=require_length(text)), accepted_at.astimezone(UTC).date())
 
 
 def explain(reason: str) -> Refusal:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Final
 
-from contracts.jobs.words import ArticleWords, RequestWords
+from contracts.jobs.words import RequestWords
 from contracts.v1 import (
     Event,
     JobEnded,
@@ -95,8 +95,8 @@ class Auditor:
         )
         yield JobFetched(
             job_id=request.job_id,
-            content_sha256=sha256(article.text.encode()).hexdigest(),
-            characters=len(article.text),
+            content_sha256=sha256(article.words.text.encode()).hexdigest(),
+            characters=len(article.words.text),
             language=article.language,
             reference_day=article.reference_day,
             article=stored,
@@ -108,15 +108,8 @@ class Auditor:
         """Store the article, unless the request holds its text, from which it is read like any other."""
         if words.url is None:
             return request.input
-        described = ArticleWords(
-            text=article.text,
-            title=article.title,
-            address=article.address,
-            author=article.author,
-            publisher=article.publisher,
-            published=article.published,
-        )
-        return await self._texts.put(described.model_dump_json(), request.input.until, article_folder(request.job_id))
+        described = article.words.model_dump_json()
+        return await self._texts.put(described, request.input.until, article_folder(request.job_id))
 
     async def _read(self, words: RequestWords, logged: LoggedJob) -> Article:
         if words.url is not None:

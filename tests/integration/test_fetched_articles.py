@@ -60,7 +60,7 @@ def case(name: str) -> Answer:
 async def test_articles_that_everybody_may_read_are_read(name: str, fetch: Fetch) -> None:
     found = await fetch("/article", case(name))
     assert isinstance(found, Article)
-    assert found.published == found.reference_day != NOW.date()
+    assert found.words.published == found.reference_day != NOW.date()
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ async def test_a_pdf_and_a_plain_text_are_articles(fetch: Fetch) -> None:
     data = columns(LINES, (), title="Bridges", author="Ada Byron", created="D:20260131120000")
     found = await fetch("/report", Answer(200, {"content-type": "application/pdf"}, data))
     assert isinstance(found, Article)
-    assert (found.text, found.title, found.author) == ("\n".join(LINES), "Bridges", "Ada Byron")
+    assert (found.words.text, found.words.title, found.words.author) == ("\n".join(LINES), "Bridges", "Ada Byron")
     text = "\n".join(LINES)
     plain = await fetch("/plain", Answer(200, {"content-type": "text/plain"}, text.encode()))
     assert isinstance(plain, Article)
-    assert (plain.text, plain.title, plain.reference_day) == (text, None, NOW.date())
+    assert (plain.words.text, plain.words.title, plain.reference_day) == (text, None, NOW.date())
 
 
 @pytest.mark.requirement("FH-173")

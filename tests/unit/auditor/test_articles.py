@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.jobs.requests import TEXT_CHARACTERS
+from contracts.jobs.words import ArticleWords
 from kit.documents.article import ReadArticle
 from kit.documents.walls import MIN_LETTERS, Wall
 from kit.errors import Retry
@@ -57,7 +58,8 @@ async def fetched(page: ReadArticle | PageUnavailable, final_url: str = ADDRESS)
 
 async def test_an_article_is_what_was_read_and_what_its_page_says() -> None:
     day = date(2026, 11, 14)
-    assert await fetched(PAGE) == Article(LONG, day, "Bats", ADDRESS, "A. B.", "The Daily Bat", day, "en")
+    said = {"title": "Bats", "address": ADDRESS, "author": "A. B.", "publisher": "The Daily Bat", "published": day}
+    assert await fetched(PAGE) == Article(ArticleWords.model_validate({"text": LONG, **said}), day, "en")
 
 
 async def test_an_article_whose_reading_was_ended_from_outside_is_read_again() -> None:
@@ -68,7 +70,7 @@ async def test_an_article_whose_reading_was_ended_from_outside_is_read_again() -
 async def test_a_day_is_not_invented() -> None:
     found = await fetched(replace(PAGE, published="2027-01-01", language=None))
     assert isinstance(found, Article)
-    assert (found.published, found.reference_day, found.language) == (None, NOW.date(), None)
+    assert (found.words.published, found.reference_day, found.language) == (None, NOW.date(), None)
 
 
 @pytest.mark.parametrize("letters", [MIN_LETTERS, MIN_LETTERS - 1])

@@ -22,6 +22,7 @@ from analyses.claims.extraction import extract_claims
 from analyses.claims.report import write_report
 from contracts.jobs.ids import format_job_id
 from contracts.jobs.receipts import PublicKeys
+from contracts.jobs.words import ArticleWords
 from contracts.v1 import AssertionAnalysisRequested, JobEnded, JobResolved, RunFailed
 from contracts.v1.job import AuditOptions, PlannedClaim
 from contracts.v1.parts import EphemeralRef
@@ -382,7 +383,7 @@ async def test_a_claims_places_are_counted_in_both_ways() -> None:
     _, sent = await (world := EndWorld(said, text=text)).result(await world.resolved())
     assert [each["spans"] for each in sent["claim_extraction"]["claims"]] == [places, None]
     world = EndWorld(said, url="https://news.example/a")
-    world.articles["https://news.example/a"] = Article(text, NOW.date())
+    world.articles["https://news.example/a"] = Article(ArticleWords(text=text), NOW.date())
     _, fetched = await world.result(await world.resolved())
     assert [each["spans"] for each in fetched["claim_extraction"]["claims"]] == [None, None]
 

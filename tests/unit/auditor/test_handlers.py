@@ -135,8 +135,9 @@ async def test_a_failed_extraction_ends_the_work_and_is_not_tried_again() -> Non
 
 
 async def test_the_pages_own_language_and_day_count() -> None:
-    world = World(url="https://news.example/a")
-    world.articles["https://news.example/a"] = Article(TEXT, NOW.date(), "T", "https://news.example/a", language="de")
+    address = "https://news.example/a"
+    world = World(url=address)
+    world.articles[address] = Article(ArticleWords(text=TEXT, title="T", address=address), NOW.date(), "de")
     facts = await world.whole()
     requests = [event for event in world.log.events if isinstance(event, AssertionAnalysisRequested)]
     assert {each.language for each in requests} == {"de"}
