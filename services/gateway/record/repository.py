@@ -71,7 +71,7 @@ class PublicRecord:
     """Opens sessions of the record in one database."""
 
     database: Database
-    _counted: Cache[Window, PostCounts] = field(default_factory=lambda: Cache(capacity=1_000, ttl_s=COUNTS_S))
+    _post_counts: Cache[Window, PostCounts] = field(default_factory=lambda: Cache(capacity=1_000, ttl_s=COUNTS_S))
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[RecordSession]:
@@ -94,7 +94,7 @@ class PublicRecord:
             async with self.open() as session:
                 return await session.counts.posts(platform, author, start, end)
 
-        return await self._counted.get_or_make((platform, author, start, end), count)
+        return await self._post_counts.get_or_make((platform, author, start, end), count)
 
     async def find_controls(self, investigations: Collection[UUID]) -> Collection[UUID]:
         """Those of these investigations of which nothing is published."""
