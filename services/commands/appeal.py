@@ -19,13 +19,13 @@ from contracts.v1.parts import Objection
 from kit.bus import Bus
 from kit.errors import Reject, Retry
 from kit.history import read_latest
-from kit.publisher import BusError, PublishConflict
+from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from lifecycle.findings import Wanted
 from platforms import name_prover
 from services.commands.appeal_share import check_share
 from services.commands.finding import decide_finding, note_option, open_log_and_tables
-from services.commands.shared import Group, on_servers, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 from services.commands.terminal import clean
 from services.projector.store.load import Connection
 
@@ -202,12 +202,9 @@ def investigate(appeal: UUID, data_dir: Path) -> None:
             it = await _read(db, appeal)
             request, correlation = await _make_request(db, it)
             await check_share(db, appeal, is_of_author=it.is_of_author)
-            try:
-                await bus.publish(request, correlation=correlation)
-            except PublishConflict as error:
-                raise click.ClickException(f"it was requested already: {request.investigation_id}") from error
-            except BusError as error:
-                raise click.ClickException(str(error)) from error
+            with as_message(BusError):
+                if not await bus.publish_if_first(request, correlation):
+                    raise click.ClickException(f"it was requested already: {request.investigation_id}")
             return request.investigation_id
 
     investigation = run_on_servers(data_dir, work)
@@ -263,7 +260,7 @@ async def _read(db: Connection, appeal: UUID) -> Appeal:
 async def _publish(bus: Bus, appeal: Appeal, outcome: AppealOutcome, note: str) -> None:
     """Of two decisions at once the stream takes one."""
     subject = f"{AppealDecided.SUBJECT}.{appeal.investigation_id}"
-    try:
+    with as_message(BusError, Retry, Reject):
         newest = await read_latest(bus, subject)
         if newest and isinstance(known := newest[-1].event, AppealDecided) and known.appeal_id == appeal.id:
             raise click.ClickException(f"it was decided already: {known.outcome}")
@@ -274,8 +271,5 @@ async def _publish(bus: Bus, appeal: Appeal, outcome: AppealOutcome, note: str) 
             outcome=outcome,
             reason=note,
         )
-        await bus.publish(event, correlation=appeal.correlation)
-    except PublishConflict as error:
-        raise click.ClickException("it was decided at the same moment; see `openerrata appeal show`") from error
-    except (BusError, Retry, Reject) as error:
-        raise click.ClickException(str(error)) from error
+        if not await bus.publish_if_first(event, appeal.correlation):
+            raise click.ClickException("it was decided at the same moment; see `openerrata appeal show`")

@@ -18,7 +18,7 @@ from kit.bus import Bus, connect
 from kit.clock import Clock, SystemClock
 from kit.database import Database, is_current
 from kit.errors import Reject, Retry
-from kit.publisher import BusError, PublishConflict
+from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from kit.settings import SettingsError
 from services.commands.database import open_database
@@ -249,10 +249,8 @@ async def _describe(record: SqlWatchRecord, breaker: KnownBreaker, clock: Clock)
 
 
 async def _publish(bus: Bus, clock: Clock, event: BreakerChanged | VariantChanged) -> None:
-    try:
-        await bus.publish(event, correlation=clock.new_id())
-    except PublishConflict as error:
-        raise click.ClickException("it changed at the same moment; see `openerrata breaker show`") from error
+    if not await bus.publish_if_first(event, clock.new_id()):
+        raise click.ClickException("it changed at the same moment; see `openerrata breaker show`")
 
 
 def run_on_watched(data_dir: Path, action: Callable[[Bus, Database], Awaitable[T]]) -> T:

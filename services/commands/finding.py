@@ -18,7 +18,7 @@ from kit.clock import SystemClock
 from kit.database import migrate, open_session
 from kit.errors import Reject, Retry
 from kit.history import StoredFact, read_history
-from kit.publisher import BusError, PublishConflict
+from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from lifecycle.findings import FindingHistory, Refused, Unchanged, Wanted, change
 from services.commands.shared import Group, as_message, on_servers, run_on_servers
@@ -184,7 +184,11 @@ async def decide_finding(found: Servers, claim: UUID, wanted: Wanted) -> tuple[F
             case Refused(why):
                 raise click.ClickException(why)
             case FindingChanged() as event:
-                await _publish(bus, event, finding.correlation)
+                with as_message(BusError):
+                    if not await bus.publish_if_first(event, finding.correlation):
+                        raise click.ClickException(
+                            f"it changed at the same moment; look again with `openerrata finding show {claim}`"
+                        )
                 return finding, True
 
 
@@ -215,14 +219,3 @@ async def _refuse_if_stopped(db: Connection, investigation: UUID) -> None:
     """The curator would take it back again at once."""
     if await (await db.execute(_STOPPED, (investigation,))).fetchone() is not None:
         raise click.ClickException("a breaker stops it; see `openerrata breaker show`")
-
-
-async def _publish(bus: Bus, event: FindingChanged, correlation: UUID) -> None:
-    try:
-        await bus.publish(event, correlation=correlation)
-    except PublishConflict as error:
-        raise click.ClickException(
-            f"it changed at the same moment; look again with `openerrata finding show {event.key()}`"
-        ) from error
-    except BusError as error:
-        raise click.ClickException(str(error)) from error

@@ -21,7 +21,7 @@ from kit.clock import SystemClock
 from kit.ephemeral import EphemeralTexts
 from kit.errors import Reject, Retry
 from kit.history import StoredFact, read_history, read_latest
-from kit.publisher import BusError, PublishConflict
+from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import ASSESS, EXTRACT
@@ -145,10 +145,8 @@ async def cancel_job(bus: Bus, job_id: UUID) -> None:
     end = loaded.job.cancel()
     if end is None:
         raise click.ClickException(f"the job is over: {loaded.status}")
-    try:
-        await bus.publish(end, correlation=loaded.requested.envelope.correlation)
-    except PublishConflict as error:
-        raise click.ClickException("it ended at the same moment; look again with `show`") from error
+    if not await bus.publish_if_first(end, loaded.requested.envelope.correlation):
+        raise click.ClickException("it ended at the same moment; look again with `show`")
 
 
 async def forget_job(bus: Bus, texts: EphemeralTexts, job_id: UUID) -> None:

@@ -15,12 +15,12 @@ from contracts.v1 import MetricSampled
 from kit.bus import Bus, connect
 from kit.clock import Clock, SystemClock
 from kit.database import Database, is_current
-from kit.publisher import BusError, PublishConflict
+from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from kit.settings import SettingsError
 from lifecycle.audits.quality import CORRECTNESS, name_maker
 from services.commands.database import open_database
-from services.commands.shared import on_servers, open_servers, run
+from services.commands.shared import as_message, on_servers, open_servers, run
 
 _HOUR: Final = "%Y-%m-%dT%H"
 
@@ -55,18 +55,13 @@ def measured(analysis: UUID, right: int, of: int, data_dir: Path) -> None:
         ):
             await publish_measure(bus, database, SystemClock(), analysis, Measured(right, of))
 
-    with open_servers(data_dir, quieter="error") as found:
-        try:
-            run(main(found))
-        except PublishConflict as conflict:
-            raise click.ClickException("it was measured in this hour already") from conflict
-        except BusError as error:
-            raise click.ClickException(str(error)) from error
+    with open_servers(data_dir, quieter="error") as found, as_message(BusError):
+        run(main(found))
     click.echo(f"{right} of {of}: claim pages with verdicts like that of {analysis} say so from now on")
 
 
 async def publish_measure(bus: Bus, database: Database, clock: Clock, analysis: UUID, found: Measured) -> None:
-    """Publish it. Raises: click.ClickException: there is no such analysis. BusError. PublishConflict."""
+    """Publish it. Raises: click.ClickException: there is no such analysis, or it was measured just now. BusError."""
     run_ = run_attempt.c
     made = select(run_.model, run_.prompt_hash, run_.rules).where(run_.run_id == analysis, run_.outcome == "SUCCEEDED")
     async with database.connect() as connection:
@@ -80,4 +75,5 @@ async def publish_measure(bus: Bus, database: Database, clock: Clock, analysis: 
         value=found.right / found.of,
         n=found.of,
     )
-    await bus.publish(event, correlation=clock.new_id())
+    if not await bus.publish_if_first(event, clock.new_id()):
+        raise click.ClickException("it was measured in this hour already")

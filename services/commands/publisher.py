@@ -22,7 +22,7 @@ from kit.clock import SystemClock
 from kit.database import Database, is_current
 from kit.errors import Outage
 from kit.history import StoredFact, read_history, read_latest
-from kit.publisher import BusError, PublishConflict
+from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from kit.settings import SettingsError
 from lifecycle.audits.scores import find_band
@@ -173,10 +173,8 @@ async def rate_publisher(bus: Bus, domain: str, changes: dict[str, object], by: 
     event = PublisherRated.model_validate(
         {**before.model_dump(), **changes, "by": by, "reason": reason, "follows": follows}
     )
-    try:
-        await bus.publish(event, correlation=SystemClock().new_id())
-    except PublishConflict as error:
-        raise click.ClickException("somebody rated it at the same moment; see `openerrata publisher show`") from error
+    if not await bus.publish_if_first(event, SystemClock().new_id()):
+        raise click.ClickException("somebody rated it at the same moment; see `openerrata publisher show`")
     return f"{domain} is rated; it counts from the next Sunday, 02:00 UTC"
 
 

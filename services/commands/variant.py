@@ -9,11 +9,9 @@ import click
 
 from accuracy.facts import GateTier
 from accuracy.volume import CLEAN_CONTROLS, REVIEWS_TO_FULL, SHADOW_RUNS, Full, Limited, Shadow, advance
-from contracts.v1 import VariantChanged
 from kit.bus import Bus
 from kit.clock import Clock, SystemClock
 from kit.database import Database
-from kit.publisher import PublishConflict
 from services.commands.breaker import by_option, run_on_watched
 from services.commands.gate_tier import TierReport, read_gate_tier
 from services.commands.reviews.samples import wait_for_projection
@@ -92,7 +90,9 @@ async def admit(bus: Bus, database: Database, clock: Clock, variant: str, report
     if following == volume:
         return f"nothing changed: it is {known.state}"
     why = "the gate tier is clean" if report.state is GateTier.CLEAN else "the gate tier has failed"
-    await _publish(bus, clock, make_change(known, following, through=known.through, why=why, by=by, now=clock.now()))
+    event = make_change(known, following, through=known.through, why=why, by=by, now=clock.now())
+    if not await bus.publish_if_first(event, clock.new_id()):
+        raise click.ClickException("it changed at the same moment; see `openerrata variant show`")
     return why
 
 
@@ -111,10 +111,3 @@ def _describe(known: KnownVariant, seen: Seen) -> str:
         case Full():
             earned = "FULL"
     return f"{name}\n  {earned}"
-
-
-async def _publish(bus: Bus, clock: Clock, event: VariantChanged) -> None:
-    try:
-        await bus.publish(event, correlation=clock.new_id())
-    except PublishConflict as error:
-        raise click.ClickException("it changed at the same moment; see `openerrata variant show`") from error

@@ -33,8 +33,9 @@ class Published:
     def __init__(self) -> None:
         self.events: list[MetricSampled] = []
 
-    async def publish(self, event: MetricSampled, *, correlation: UUID) -> None:
+    async def publish_if_first(self, event: MetricSampled, _: UUID) -> bool:
         self.events.append(event)
+        return True
 
 
 @pytest.mark.requirement("FH-164")
