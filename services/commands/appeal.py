@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,6 @@ from contracts.v1.parts import Objection
 from kit.bus import Bus
 from kit.errors import Reject, Retry
 from kit.history import read_latest
-from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from lifecycle.findings import Wanted
 from platforms import name_prover
@@ -109,8 +107,7 @@ def list_(data_dir: Path) -> None:
     """List open appeals: those of proven authors first, then the oldest."""
 
     async def work(found: Servers) -> Sequence[tuple[UUID, str, datetime, str, str | None]]:
-        async with AsyncExitStack() as stack:
-            _, db = await open_log_and_tables(stack, found)
+        async with open_log_and_tables(found) as (_, db):
             return [
                 (id_, kind, at, words, proven_on)
                 for id_, kind, at, words, proven_on in await (await db.execute(_OPEN, (LISTED,))).fetchall()
@@ -131,8 +128,8 @@ def show(appeal: UUID, data_dir: Path) -> None:
     """Show an appeal with its words."""
 
     async def work(found: Servers) -> Appeal:
-        async with AsyncExitStack() as stack:
-            return await _read((await open_log_and_tables(stack, found))[1], appeal)
+        async with open_log_and_tables(found) as (_, db):
+            return await _read(db, appeal)
 
     it = run_on_servers(data_dir, work)
     click.echo(f"opened     {it.opened_at:%Y-%m-%d %H:%M}")
@@ -168,8 +165,7 @@ def decide(appeal: UUID, outcome: AppealOutcome, note: str, claims: Sequence[UUI
     """
 
     async def work(found: Servers) -> Sequence[UUID]:
-        async with AsyncExitStack() as stack:
-            bus, db = await open_log_and_tables(stack, found)
+        async with open_log_and_tables(found) as (bus, db):
             it = await _read(db, appeal)
             fallen = find_fallen(it, outcome, claims)
             for claim in fallen:  # before the decision: once it is there, nothing is left to do
@@ -197,14 +193,12 @@ def investigate(appeal: UUID, data_dir: Path) -> None:
     """
 
     async def work(found: Servers) -> UUID:
-        async with AsyncExitStack() as stack:
-            bus, db = await open_log_and_tables(stack, found)
+        async with open_log_and_tables(found) as (bus, db):
             it = await _read(db, appeal)
             request, correlation = await _make_request(db, it)
             await check_share(db, appeal, is_of_author=it.is_of_author)
-            with as_message(BusError):
-                if not await bus.publish_if_first(request, correlation):
-                    raise click.ClickException(f"it was requested already: {request.investigation_id}")
+            if not await bus.publish_if_first(request, correlation):
+                raise click.ClickException(f"it was requested already: {request.investigation_id}")
             return request.investigation_id
 
     investigation = run_on_servers(data_dir, work)
@@ -260,7 +254,7 @@ async def _read(db: Connection, appeal: UUID) -> Appeal:
 async def _publish(bus: Bus, appeal: Appeal, outcome: AppealOutcome, note: str) -> None:
     """Of two decisions at once the stream takes one."""
     subject = f"{AppealDecided.SUBJECT}.{appeal.investigation_id}"
-    with as_message(BusError, Retry, Reject):
+    with as_message(Retry, Reject):
         newest = await read_latest(bus, subject)
         if newest and isinstance(known := newest[-1].event, AppealDecided) and known.appeal_id == appeal.id:
             raise click.ClickException(f"it was decided already: {known.outcome}")

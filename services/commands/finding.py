@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -167,14 +167,13 @@ def _name_others(finding: Finding) -> None:
 
 
 async def _look(found: Servers, claim: UUID) -> Finding:
-    async with AsyncExitStack() as stack:
-        return await _read(*await open_log_and_tables(stack, found), claim)
+    async with open_log_and_tables(found) as (bus, db):
+        return await _read(bus, db, claim)
 
 
 async def decide_finding(found: Servers, claim: UUID, wanted: Wanted) -> tuple[Finding, bool]:
     """The finding as it was, and whether it was changed."""
-    async with AsyncExitStack() as stack:
-        bus, db = await open_log_and_tables(stack, found)
+    async with open_log_and_tables(found) as (bus, db):
         finding = await _read(bus, db, claim)
         if wanted.state == "RELEASED":
             await _refuse_if_stopped(db, finding.history.investigation_id)
@@ -184,20 +183,23 @@ async def decide_finding(found: Servers, claim: UUID, wanted: Wanted) -> tuple[F
             case Refused(why):
                 raise click.ClickException(why)
             case FindingChanged() as event:
-                with as_message(BusError):
-                    if not await bus.publish_if_first(event, finding.correlation):
-                        raise click.ClickException(
-                            f"it changed at the same moment; look again with `openerrata finding show {claim}`"
-                        )
+                if not await bus.publish_if_first(event, finding.correlation):
+                    raise click.ClickException(
+                        f"it changed at the same moment; look again with `openerrata finding show {claim}`"
+                    )
                 return finding, True
 
 
-async def open_log_and_tables(stack: AsyncExitStack, found: Servers) -> tuple[Bus, Connection]:
-    """The broker and the tables."""
+@asynccontextmanager
+async def open_log_and_tables(found: Servers) -> AsyncIterator[tuple[Bus, Connection]]:
+    """The broker and the tables. Raises: click.ClickException: the broker fails meanwhile."""
     await migrate(found.database_url)
     with as_message(BusError):
-        bus = await stack.enter_async_context(connect(found.nats_url, name="openerrata-finding"))
-    return bus, await stack.enter_async_context(await open_session(found.database_url))
+        async with (
+            connect(found.nats_url, name="openerrata-finding") as bus,
+            await open_session(found.database_url) as db,
+        ):
+            yield bus, db
 
 
 async def _read(bus: Bus, db: Connection, claim: UUID) -> Finding:
