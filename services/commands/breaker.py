@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import click
 
@@ -14,17 +12,13 @@ from accuracy.breaker import Trial, find_missing, has_failed
 from accuracy.facts import GateTier
 from accuracy.volume import FIRST_QUOTA, Limited, quota
 from contracts.v1 import BreakerChanged, VariantChanged
-from kit.bus import Bus, connect
+from kit.bus import Bus
 from kit.clock import Clock, SystemClock
-from kit.database import Database, is_current
-from kit.errors import Reject, Retry
-from kit.publisher import BusError
-from kit.servers_in_use import Servers
-from kit.settings import SettingsError
-from services.commands.database import open_database
+from kit.database import Database
+from services.commands.database import run_on_tables
 from services.commands.gate_tier import TierReport, read_gate_tier
 from services.commands.reviews.samples import wait_for_projection
-from services.commands.shared import Group, as_message, on_servers, run_on_servers
+from services.commands.shared import Group, on_servers
 from services.commands.stopped import release_stopped
 from services.commands.terminal import clean
 from services.curator.breaking import EVERY, NEW, KnownBreaker
@@ -34,8 +28,6 @@ from services.curator.volumes import UnknownVariant, make_change
 
 LONGEST_CAUSE: Final = 500
 _SHORT: Final = 12
-
-T = TypeVar("T")
 
 
 @click.group(cls=Group)
@@ -86,7 +78,7 @@ def show(data_dir: Path) -> None:
             lines += await _describe(record, breaker, SystemClock())
         return lines
 
-    lines = run_on_watched(data_dir, work)
+    lines = run_on_tables(data_dir, work)
     for line in lines or ["no breaker was ever open"]:
         click.echo(line)
 
@@ -99,9 +91,7 @@ def show(data_dir: Path) -> None:
 def half_open_(scope: str, cause: str, by: str, data_dir: Path) -> None:
     """Begin the trial of an open breaker: 48 hours and 150 controls in the shadow. Nothing is displayed meanwhile."""
 
-    click.echo(
-        run_on_watched(data_dir, lambda bus, database: half_open(bus, database, SystemClock(), scope, cause, by))
-    )
+    click.echo(run_on_tables(data_dir, lambda bus, database: half_open(bus, database, SystemClock(), scope, cause, by)))
 
 
 @command.command(name="close")
@@ -123,7 +113,7 @@ def close_(scope: str, cause: str, by: str, report: Path, data_dir: Path) -> Non
     """
 
     click.echo(
-        run_on_watched(
+        run_on_tables(
             data_dir,
             lambda bus, database: close(bus, database, SystemClock(), scope, cause, by, read_gate_tier(report)),
         )
@@ -149,7 +139,7 @@ def release_(scope: str, note: str, data_dir: Path) -> None:
         breaker = await _find(bus, database, scope)
         return await release_stopped(bus, database, SystemClock(), breaker, note)
 
-    click.echo(run_on_watched(data_dir, work))
+    click.echo(run_on_tables(data_dir, work))
 
 
 async def half_open(bus: Bus, database: Database, clock: Clock, scope: str, cause: str, by: str) -> str:
@@ -251,26 +241,3 @@ async def _describe(record: SqlWatchRecord, breaker: KnownBreaker, clock: Clock)
 async def _publish(bus: Bus, clock: Clock, event: BreakerChanged | VariantChanged) -> None:
     if not await bus.publish_if_first(event, clock.new_id()):
         raise click.ClickException("it changed at the same moment; see `openerrata breaker show`")
-
-
-def run_on_watched(data_dir: Path, action: Callable[[Bus, Database], Awaitable[T]]) -> T:
-    """Run an action on broker and tables to its end."""
-
-    async def work(found: Servers) -> T:
-        async with _open_watched(found) as (bus, database):
-            return await action(bus, database)
-
-    return run_on_servers(data_dir, work, needs=("nats", "postgres"))
-
-
-@asynccontextmanager
-async def _open_watched(found: Servers) -> AsyncIterator[tuple[Bus, Database]]:
-    """The broker and the tables. Raises: click.ClickException: one of them fails meanwhile."""
-    if not await is_current(found.database_url):
-        raise SettingsError("there are no findings yet: start the projector first (`openerrata up projector`)")
-    with as_message(BusError, Retry, Reject):
-        async with (
-            connect(found.nats_url, name="openerrata-breaker") as bus,
-            open_database(found.database_url, "reader") as database,
-        ):
-            yield bus, database

@@ -17,7 +17,7 @@ from kit.bus import Bus
 from kit.clock import Clock, SystemClock
 from kit.database import Database
 from kit.settings import load
-from services.commands.breaker import run_on_watched
+from services.commands.database import run_on_tables
 from services.commands.reviews.samples import wait_for_projection
 from services.commands.shared import Group, as_message, on_servers
 from services.curator.control_lists import BadList, ControlList, ControlLists, draw_salts
@@ -52,7 +52,7 @@ def commit_(file: Path, days: int, data_dir: Path) -> None:
     """
 
     click.echo(
-        run_on_watched(
+        run_on_tables(
             data_dir,
             lambda bus, database: commit(bus, database, SystemClock(), _open_lists(), read_versions(file), days),
         )
@@ -69,7 +69,7 @@ def open_(batch: UUID, data_dir: Path) -> None:
     """
 
     click.echo(
-        run_on_watched(data_dir, lambda bus, database: open_list(bus, database, SystemClock(), _open_lists(), batch))
+        run_on_tables(data_dir, lambda bus, database: open_list(bus, database, SystemClock(), _open_lists(), batch))
     )
 
 
@@ -82,7 +82,7 @@ def show(data_dir: Path) -> None:
         record = SqlControls(database)
         return [_describe(each, await record.runs(each.id)) for each in await record.batches()]
 
-    lines = run_on_watched(data_dir, work)
+    lines = run_on_tables(data_dir, work)
     for line in lines or ["no list of controls was committed to"]:
         click.echo(line)
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from sqlalchemy import select
 
 from contracts.readmodel import position
-from kit.database import Database, Role, migrate
+from kit.bus import Bus, connect
+from kit.database import Database, Role, is_current, migrate
+from kit.errors import Reject, Retry
+from kit.publisher import BusError
 from kit.servers_in_use import Servers
-from services.commands.shared import run_on_servers
+from kit.settings import SettingsError
+from services.commands.shared import as_message, run_on_servers
 
+LOG_AND_TABLES: Final = ("nats", "postgres")
 T = TypeVar("T")
 
 
@@ -25,6 +30,26 @@ async def open_database(url: str, role: Role) -> AsyncIterator[Database]:
         yield database
     finally:
         await database.close()
+
+
+@asynccontextmanager
+async def open_tables(found: Servers, *, of: str = "findings") -> AsyncIterator[Database]:
+    """The tables, to be read. Raises: SettingsError: there are none yet, and so no findings, or what `of` names."""
+    if not await is_current(found.database_url):
+        raise SettingsError(f"there are no {of} yet: start the projector first (`openerrata up projector`)")
+    async with open_database(found.database_url, "reader") as database:
+        yield database
+
+
+def run_on_tables(data_dir: Path, action: Callable[[Bus, Database], Awaitable[T]]) -> T:
+    """Run an action on broker and tables to its end. Raises: click.ClickException: one of them fails meanwhile."""
+
+    async def work(found: Servers) -> T:
+        with as_message(BusError, Retry, Reject):
+            async with connect(found.nats_url, name="openerrata-tables") as bus, open_tables(found) as database:
+                return await action(bus, database)
+
+    return run_on_servers(data_dir, work, needs=LOG_AND_TABLES)
 
 
 def run_as_operator(data_dir: Path, action: Callable[[Database], Awaitable[T]]) -> T:

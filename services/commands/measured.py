@@ -14,12 +14,11 @@ from contracts.readmodel import run_attempt
 from contracts.v1 import MetricSampled
 from kit.bus import Bus, connect
 from kit.clock import Clock, SystemClock
-from kit.database import Database, is_current
+from kit.database import Database
 from kit.publisher import BusError
 from kit.servers_in_use import Servers
-from kit.settings import SettingsError
 from lifecycle.audits.quality import CORRECTNESS, name_maker
-from services.commands.database import open_database
+from services.commands.database import open_tables
 from services.commands.shared import as_message, on_servers, open_servers, run
 
 _HOUR: Final = "%Y-%m-%dT%H"
@@ -47,11 +46,9 @@ def measured(analysis: UUID, right: int, of: int, data_dir: Path) -> None:
         raise click.UsageError("--right is at most --of")
 
     async def main(found: Servers) -> None:
-        if not await is_current(found.database_url):
-            raise SettingsError("there are no tables yet: start the projector first (`openerrata up projector`)")
         async with (
+            open_tables(found, of="tables") as database,
             connect(found.nats_url, name="openerrata-claims") as bus,
-            open_database(found.database_url, "reader") as database,
         ):
             await publish_measure(bus, database, SystemClock(), analysis, Measured(right, of))
 

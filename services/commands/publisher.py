@@ -19,14 +19,13 @@ from contracts.v1.ids import publisher_id
 from contracts.v1.publisher import RatingReason
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
-from kit.database import Database, is_current
+from kit.database import Database
 from kit.errors import Outage
 from kit.history import StoredFact, read_history, read_latest
 from kit.publisher import BusError
 from kit.servers_in_use import Servers
-from kit.settings import SettingsError
 from lifecycle.audits.scores import find_band
-from services.commands.database import act_as_operator, open_database
+from services.commands.database import act_as_operator, open_tables
 from services.commands.shared import Group, as_message, on_servers, open_servers, run, run_on_servers
 from services.commands.terminal import clean, format_table
 from services.gateway.record.publishers import read_score
@@ -61,9 +60,7 @@ def list_(data_dir: Path) -> None:
     """List the publishers that are cited most, with their scores."""
 
     async def main(found: Servers) -> Sequence[tuple[str, ...]]:
-        if not await is_current(found.database_url):
-            raise SettingsError("there are no tables yet: start the projector first (`openerrata up projector`)")
-        async with open_database(found.database_url, "reader") as database:
+        async with open_tables(found, of="tables") as database:
             return await list_publishers(database)
 
     rows = run_on_servers(data_dir, main)

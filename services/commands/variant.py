@@ -12,7 +12,8 @@ from accuracy.volume import CLEAN_CONTROLS, REVIEWS_TO_FULL, SHADOW_RUNS, Full, 
 from kit.bus import Bus
 from kit.clock import Clock, SystemClock
 from kit.database import Database
-from services.commands.breaker import by_option, run_on_watched
+from services.commands.breaker import by_option
+from services.commands.database import run_on_tables
 from services.commands.gate_tier import TierReport, read_gate_tier
 from services.commands.reviews.samples import wait_for_projection
 from services.commands.shared import Group, on_servers
@@ -46,7 +47,7 @@ def show(data_dir: Path) -> None:
         record = SqlVolumes(database)
         return [_describe(each, await record.seen(each)) for each in await record.known()]
 
-    lines = run_on_watched(data_dir, work)
+    lines = run_on_tables(data_dir, work)
     for line in lines or ["no variant has a volume: whatever passes all gates is displayed"]:
         click.echo(line)
 
@@ -68,8 +69,9 @@ def admit_(variant: str, report: Path, by: str, data_dir: Path) -> None:
     """
 
     click.echo(
-        run_on_watched(
-            data_dir, lambda bus, database: admit(bus, database, SystemClock(), variant, read_gate_tier(report), by)
+        run_on_tables(
+            data_dir,
+            lambda bus, database: admit(bus, database, SystemClock(), variant, read_gate_tier(report), by),
         )
     )
 

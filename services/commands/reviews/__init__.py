@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import date, datetime
 from pathlib import Path
@@ -17,18 +15,16 @@ from pydantic import TypeAdapter, ValidationError
 from accuracy.reviews import count_reviews
 from contracts.v1.codes import ReviewerName, Seed
 from contracts.v1.review import MOST_SAMPLED
-from kit.bus import Bus, connect
+from kit.bus import Bus
 from kit.clock import SystemClock
-from kit.database import Database, is_current
-from kit.errors import Reject, Retry
-from kit.publisher import BusError
+from kit.database import Database
 from kit.servers_in_use import Servers
-from kit.settings import SettingsError, load
-from services.commands.database import open_database
+from kit.settings import load
+from services.commands.database import LOG_AND_TABLES, open_tables, run_on_tables
 from services.commands.reviews.decisions import Imported, import_verdicts
 from services.commands.reviews.samples import Period, SheetLine, draw, find_seed
 from services.commands.reviews.sheet import BadSheet, parse_sheet, write_sheet
-from services.commands.shared import Group, as_message, on_servers, open_servers, run, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 from services.gateway.ports import Unavailable
 from services.gateway.record.repository import PublicRecord
 from services.gateway.record.reviews import ReviewRecord
@@ -46,7 +42,6 @@ def command() -> None:
     """
 
 
-_NEEDS: Final = ("nats", "postgres")
 _DAY: Final = click.DateTime(["%Y-%m-%d"])
 _SEED: Final[TypeAdapter[str]] = TypeAdapter(Seed)
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(ReviewerName)
@@ -94,12 +89,11 @@ def draw_(first: datetime, last: datetime, size: int, seed: str | None, data_dir
     period = _make_period(first.date(), last.date())
     base = load(GatewaySettings).public_url.rstrip("/")
 
-    async def work(found: Servers) -> list[SheetLine]:
-        async with _open(found) as (bus, database):
-            chosen = seed or await find_seed(database, period)
-            return await draw(bus, database, SystemClock(), period, size=size, seed=chosen, base=base)
+    async def work(bus: Bus, database: Database) -> list[SheetLine]:
+        chosen = seed or await find_seed(database, period)
+        return await draw(bus, database, SystemClock(), period, size=size, seed=chosen, base=base)
 
-    lines = run_on_servers(data_dir, work, needs=_NEEDS)
+    lines = run_on_tables(data_dir, work)
     write_sheet(sys.stdout, lines)
     click.echo(f"{len(lines):,} findings drawn", err=True)
 
@@ -126,15 +120,13 @@ def import_(file: Path, reviewer: str, data_dir: Path) -> None:
         reason = error.strerror if isinstance(error, OSError) else error
         raise click.ClickException(f"{file}: {reason}") from error
 
-    async def work(found: Servers) -> Imported:
-        async with _open(found) as (bus, database):
-            return await import_verdicts(bus, database, SystemClock(), verdicts, reviewer)
+    async def work(bus: Bus, database: Database) -> Imported:
+        return await import_verdicts(bus, database, SystemClock(), verdicts, reviewer)
 
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found:
-        try:
-            done = run(work(found))
-        except BadSheet as error:
-            raise click.ClickException(f"{file}: {error}") from error
+    try:
+        done = run_on_tables(data_dir, work)
+    except BadSheet as error:
+        raise click.ClickException(f"{file}: {error}") from error
     click.echo(f"{done.stored:,} verdicts stored, {done.known:,} known before")
 
 
@@ -145,11 +137,11 @@ def show(as_json: bool, data_dir: Path) -> None:
     """Show the samples and what reviewers said, as /accuracy does."""
 
     async def work(found: Servers) -> ReviewRecord:
-        async with _open_database(found) as database, PublicRecord(database).open() as session:
+        async with open_tables(found) as database, PublicRecord(database).open() as session:
             return await session.reviews.read()
 
-    with open_servers(data_dir, quieter="error", needs=_NEEDS) as found, as_message(Unavailable):
-        record = run(work(found))
+    with as_message(Unavailable):
+        record = run_on_servers(data_dir, work, needs=LOG_AND_TABLES)
     counts = count_reviews((each.claim_id, each.verdict) for each in record.decisions)
     bound = counts.wrong_at_most
     if as_json:
@@ -171,19 +163,3 @@ def _make_period(first: date, last: date) -> Period:
         return Period(first, last)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--from") from None
-
-
-@asynccontextmanager
-async def _open_database(found: Servers) -> AsyncIterator[Database]:
-    if not await is_current(found.database_url):
-        raise SettingsError("there are no findings yet: start the projector first (`openerrata up projector`)")
-    async with open_database(found.database_url, "reader") as database:
-        yield database
-
-
-@asynccontextmanager
-async def _open(found: Servers) -> AsyncIterator[tuple[Bus, Database]]:
-    """The broker and the tables. Raises: click.ClickException: one of them fails meanwhile."""
-    with as_message(BusError, Retry, Reject):
-        async with connect(found.nats_url, name="openerrata-reviews") as bus, _open_database(found) as database:
-            yield bus, database
