@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
 import orjson
 
@@ -22,81 +22,39 @@ from services.gateway.record.investigations import Card
 from services.gateway.record.rows import WithdrawnClaim
 
 ENTRIES: Final = 50
+DEMO: Final = "Demonstration: a fixed catalogue of well-known misconceptions answered, and no model."
 _NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-class Item(Protocol):
-    """What a feed says of an entry. `about_url` is the page that it is about."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def url(self) -> str: ...
-    @property
-    def about_url(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def at(self) -> datetime: ...
-    @property
-    def updated(self) -> datetime: ...
-    @property
-    def tags(self) -> Sequence[str]: ...
-    @property
-    def text(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One investigation with its findings.
-
-    Shapes: `provenance` is the code of the text that was investigated, `vouched_by` says who vouches for it now.
-    """
+    """A result with its findings, or an appeal. `about_url` is the page that it is about; `text` is plain."""
 
     id: str
     url: str
     about_url: str
     title: str
-    author: str | None
     at: datetime
     updated: datetime
-    findings: tuple[tuple[str, str], ...]
-    withdrawn: tuple[str, ...]
-    provenance: str
-    vouched_by: str
-    demo: bool
-
-    @property
-    def tags(self) -> Sequence[str]:
-        """Its categories."""
-        return [self.provenance, *(["demo"] if self.demo else [])]
-
-    @property
-    def text(self) -> str:
-        """The entry as plain text."""
-        said = "\n\n".join((*(f"“{quote}”\n{correction}" for quote, correction in self.findings), *self.withdrawn))
-        whole = f"{said}\n\nProvenance: {self.vouched_by}."
-        return f"{DEMO}\n\n{whole}" if self.demo else whole
-
-
-DEMO: Final = "Demonstration: a fixed catalogue of well-known misconceptions answered, and no model."
+    tags: Sequence[str]
+    text: str
 
 
 def make_entry(base: str, card: Card) -> Entry:
-    title = f"{_name_result(card)} in {name_post(card)}"
+    """The entry of a result: its findings, and who vouches for the text now."""
+    demo, title = is_demo(card.provider), f"{_name_result(card)} in {name_post(card)}"
+    findings = (f"“{claim.text}”\n{claim.summary}" for claim in card.claims)
+    said = "\n\n".join((*findings, *map(_say_withdrawn, card.withdrawn)))
+    backing = f"Provenance: {provenance.describe_backing(card, card.platform)}."
     return Entry(
         id=f"urn:uuid:{card.id}",
         url=f"{base}/investigations/{card.id}",
         about_url=card.url,
-        title=f"[Demo] {title}" if is_demo(card.provider) else title,
-        author=card.named_author,
+        title=f"[Demo] {title}" if demo else title,
         at=card.checked_at,
         updated=card.updated_at,
-        findings=tuple((claim.text, claim.summary) for claim in card.claims),
-        withdrawn=tuple(map(_say_withdrawn, card.withdrawn)),
-        provenance=card.provenance,
-        vouched_by=provenance.describe_backing(card, card.platform),
-        demo=is_demo(card.provider),
+        tags=[card.provenance, *(["demo"] if demo else [])],
+        text="\n\n".join((*([DEMO] if demo else []), said, backing)),
     )
 
 
@@ -117,7 +75,7 @@ def replace_non_xml(text: str | None) -> str:
     return _NOT_XML.sub("\ufffd", text or "")
 
 
-def render_json_feed(title: str, home: str, address: str, entries: Sequence[Item]) -> bytes:
+def render_json_feed(title: str, home: str, address: str, entries: Sequence[Entry]) -> bytes:
     """The feed as JSON. Source: jsonfeed.org, version 1.1."""
     return orjson.dumps(
         {
@@ -130,7 +88,7 @@ def render_json_feed(title: str, home: str, address: str, entries: Sequence[Item
     )
 
 
-def _item(each: Item) -> dict[str, object]:
+def _item(each: Entry) -> dict[str, object]:
     about = safe_link(each.about_url)
     return {
         "id": each.id,

@@ -25,7 +25,7 @@ class Feed:
 
     title: str
     home: str
-    entries: tuple[feeds.Item, ...]
+    entries: tuple[feeds.Entry, ...]
 
     @property
     def updated(self) -> datetime:
