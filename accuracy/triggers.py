@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import ClassVar
 
 from accuracy.facts import ApprovalCounts, RetractionCounts
 
@@ -85,10 +86,8 @@ class SecondFalseFlag:
 
     controls: int
 
-    @property
-    def scope(self) -> EveryVariant:
-        """The cause may lie in what variants share."""
-        return EveryVariant()
+    scope: ClassVar = EveryVariant()
+    """The cause may lie in what variants share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +98,8 @@ class Evidence:
     controls: int
     e_value: float
 
-    @property
-    def scope(self) -> EveryVariant:
-        """The cause may lie in what variants share."""
-        return EveryVariant()
+    scope: ClassVar = EveryVariant()
+    """The cause may lie in what variants share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +108,8 @@ class QuoteNotInPage:
 
     quotes: int
 
-    @property
-    def scope(self) -> EveryVariant:
-        """Code looks for quotes, and all variants share it."""
-        return EveryVariant()
+    scope: ClassVar = EveryVariant()
+    """Code looks for quotes, and all variants share it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +118,8 @@ class NoNote:
 
     age: timedelta
 
-    @property
-    def scope(self) -> NewReleases:
-        """What is displayed was in a note."""
-        return NewReleases()
+    scope: ClassVar = NewReleases()
+    """What is displayed was in a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +128,8 @@ class NoQuorum:
 
     age: timedelta
 
-    @property
-    def scope(self) -> NewReleases:
-        """What is displayed was witnessed, or its absence was said."""
-        return NewReleases()
+    scope: ClassVar = NewReleases()
+    """What is displayed was witnessed, or its absence was said."""
 
 
 Trigger = (
