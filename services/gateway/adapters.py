@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from math import inf
 from pathlib import Path
 from uuid import UUID
@@ -173,13 +173,10 @@ class BlobCopies:
 
     async def copy(self, sha256: str) -> bytes | None:
         """The page with this hash."""
-        try:
+        with suppress(BlobMissing), or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._blobs.get(sha256)
-        except BlobMissing:
-            return None
-        except (BlobsUnavailable, TimeoutError) as error:
-            raise Unavailable(f"blob store: {error or 'timeout'}") from error
+        return None
 
 
 class BlobLookups:

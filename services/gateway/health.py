@@ -33,27 +33,17 @@ class ServerHealth:
 
     async def find_failing(self) -> tuple[str, ...]:
         """Names of what does not answer within two seconds or makes no progress."""
-        servers = await _failing({"broker": self._check_broker(), "database": self._reads.alive()})
-        return servers or await _failing({"projector": self._check_projector()})
+        servers = await _failing({"broker": _check(self._bus.writes.problem()), "database": self._reads.alive()})
+        return servers or await _failing({"projector": _check(self.standstill.problem())})
 
     async def find_degraded(self) -> tuple[str, ...]:
         """The blob store, unless it answers within two seconds: long texts cannot be stored without it."""
-        return await _failing({"blobs": self._check_blobs()})
+        return await _failing({"blobs": _check(self._blobs.problem())})
 
-    async def _check_broker(self) -> None:
-        problem = await self._bus.writes.problem()
-        if problem:
-            raise Unavailable(f"broker: {problem}")
 
-    async def _check_blobs(self) -> None:
-        problem = await self._blobs.problem()
-        if problem:
-            raise Unavailable(problem)
-
-    async def _check_projector(self) -> None:
-        problem = await self.standstill.problem()
-        if problem:
-            raise Unavailable(f"projector: {problem}")
+async def _check(problem: Awaitable[str | None]) -> None:
+    if found := await problem:
+        raise Unavailable(found)
 
 
 async def _failing(checks: dict[str, Awaitable[None]]) -> tuple[str, ...]:
