@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -24,7 +25,7 @@ from kit.ordered import OrderedLog
 from kit.pages import find_first_since, read_last_sequence, read_page
 from kit.publisher import BusError, PublishConflict
 from kit.receipts import read_keys
-from services.gateway.ports import Unavailable, or_unavailable
+from services.gateway.ports import or_unavailable
 from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow, FlagRow
 from services.gateway.record.repository import PublicRecord
 
@@ -134,13 +135,10 @@ class BusMemos:
 
 
 async def _store(publishing: Awaitable[object]) -> bool:
-    try:
+    with or_unavailable("broker", BusError), suppress(PublishConflict):
         await publishing
-    except PublishConflict:
-        return False
-    except BusError as error:
-        raise Unavailable(f"broker: {error}") from error
-    return True
+        return True
+    return False
 
 
 class BlobWords:
@@ -156,13 +154,10 @@ class BlobWords:
                 return await self._texts.put(text, until)
 
     async def get(self, ref: EphemeralRef) -> str | None:
-        try:
+        with suppress(BlobMissing), or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._texts.get(ref)
-        except BlobMissing:
-            return None
-        except (BlobsUnavailable, TimeoutError) as error:
-            raise Unavailable(f"blob store: {error or 'timeout'}") from error
+        return None
 
     async def remove(self, ref: EphemeralRef) -> None:
         with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
