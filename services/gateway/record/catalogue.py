@@ -86,16 +86,6 @@ _CANDIDATE: Final = sql("""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Match:
-    id: UUID
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
-    domain: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRow:
     """An entry in a list."""
 
@@ -258,9 +248,9 @@ class CatalogueQueries(MeasureQueries):
         if not text:
             return await self._all(EntryRow, _NEWEST, **keys)
         text = drop_dashes(text)
-        matches = await self._all(_Match, _MATCHES, text=text, few=FEW)
+        matches = [*await self._scalars(_MATCHES, text=text, few=FEW)]
         if len(matches) < FEW:
-            return await self._all(EntryRow, _AMONG, ids=[each.id for each in matches], **keys)
+            return await self._all(EntryRow, _AMONG, ids=matches, **keys)
         return await self._all(EntryRow, _FOUND, text=text, **keys)
 
     async def one(self, id_: UUID, *, hidden: bool = False, edits: int = 50) -> EntryContents | None:
@@ -281,8 +271,7 @@ class CatalogueQueries(MeasureQueries):
 
     async def sources(self, begins: str, limit: int) -> Sequence[str]:
         """Domains of publishers that begin like this; none has a character behind DEL."""
-        found = await self._all(_Source, _SOURCES, begins=begins, ends=f"{begins}\x7f", limit=limit)
-        return [each.domain for each in found]
+        return [*await self._scalars(_SOURCES, begins=begins, ends=f"{begins}\x7f", limit=limit)]
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
         """A claim of an account's own job."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter
-from sqlalchemy import TextClause
+from sqlalchemy import ScalarResult, TextClause
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -71,6 +71,10 @@ class Queries:
         found = await self._connection.execute(query, values)
         read: Callable[[object], R] = _adapter(kind).validate_python  # type: ignore[arg-type]  # mypy: type[R] is hashable
         return [read(dict(row)) for row in found.mappings()]
+
+    async def _scalars(self, query: TextClause, /, **values: object) -> ScalarResult[Any]:
+        """The first columns of rows, as the driver reads them."""
+        return (await self._connection.execute(query, values)).scalars()
 
     async def _one(self, kind: type[R], query: TextClause, /, **values: object) -> R | None:
         found = await self._all(kind, query, **values)

@@ -135,7 +135,7 @@ class Tallies(Queries):
 
     async def ever(self) -> int:
         """How many results there are."""
-        return int((await self._connection.execute(_EVER)).scalar_one())
+        return int((await self._scalars(_EVER)).one())
 
     async def periods(self, since: datetime) -> list[Period]:
         """Counts by week, by platform, and in all."""

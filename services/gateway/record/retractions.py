@@ -67,5 +67,4 @@ class Retractions(Queries):
 
     async def changed(self, platform: str | None, author: UUID | None, limit: int) -> Sequence[UUID]:
         """The investigations of the newest `limit` findings that were suspended, released or retracted."""
-        found = await self._connection.execute(_CHANGED, {"platform": platform, "author": author, "limit": limit})
-        return list(dict.fromkeys(found.scalars()))
+        return [*dict.fromkeys(await self._scalars(_CHANGED, platform=platform, author=author, limit=limit))]

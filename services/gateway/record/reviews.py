@@ -75,21 +75,15 @@ class ReviewRecord:
     drawn: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Count:
-    count: int
-
-
 class Reviews(Queries):
     """Queries of reviews."""
 
     async def read(self) -> ReviewRecord:
         """Everything that the public rate is computed from."""
-        drawn = await self._one(_Count, _DRAWN)
         return ReviewRecord(
             tuple(await self._all(DrawnSample, _SAMPLES)),
             tuple(await self._all(Decision, _REVIEWS)),
-            drawn.count if drawn else 0,
+            (await self._scalars(_DRAWN)).one(),
         )
 
     async def refusals(self, since: datetime) -> tuple[Refusals, ...]:

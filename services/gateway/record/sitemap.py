@@ -34,13 +34,6 @@ _ON: Final = sql("""
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    """A UTC day with finished investigations."""
-
-    starts_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class SitemapEntry:
     """A finished investigation in the sitemap."""
 
@@ -56,7 +49,7 @@ class Sitemap(Queries):
 
     async def days(self) -> list[datetime]:
         """All UTC days with finished investigations, oldest first: one look into an index for each."""
-        return [day.starts_at for day in await self._all(Day, _DAYS)]
+        return [*await self._scalars(_DAYS)]
 
     async def on(self, day: datetime) -> list[SitemapEntry]:
         """Finished investigations of a UTC day without those of the demonstration, newest first."""

@@ -118,5 +118,4 @@ class WatchedQueries(Queries):
 
     async def find_controls(self, investigations: Collection[UUID]) -> Collection[UUID]:
         """Those of these investigations that are controls."""
-        found = await self._connection.execute(_WHICH, {"ids": list(investigations)})
-        return set(found.scalars())
+        return {*await self._scalars(_WHICH, ids=list(investigations))}
