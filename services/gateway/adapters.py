@@ -53,12 +53,10 @@ class BusFacts:
         self._catch_up_timeout_s = catch_up_timeout_s
 
     async def publish(self, event: Event, correlation: UUID) -> int:
-        """Store an event."""
         with or_unavailable("broker", BusError):
             return (await self._bus.publish(event, correlation=correlation)).sequence
 
     async def publish_once(self, event: OnceEvent, correlation: UUID) -> StoredEvent:
-        """Store a once-event, or return the one that was stored instead."""
         try:
             receipt = await self._bus.publish(event, correlation=correlation)
         except PublishConflict:
@@ -95,7 +93,6 @@ class BusFacts:
         return StoredEvent(answer.envelope.event, answer.sequence)
 
     async def wait_for_projection(self, sequence: int) -> None:
-        """Wait for the projector."""
         if not await self._positions.wait_until_reached(ERRATA.name, sequence, self._catch_up_timeout_s):
             raise Unavailable(f"the read model has not reached {sequence}")
 
@@ -199,12 +196,10 @@ class SealedKeys:
         self._keys = keys
 
     async def attach(self, investigation_id: UUID, attachment: UUID | None, api_key: str) -> bool:
-        """Store a key for a run; False if there is one by this name."""
         with or_unavailable("broker", BusError):
             return await self._keys.attach(investigation_id, attachment, api_key)
 
     async def discard(self, investigation_id: UUID, attachment: UUID | None) -> None:
-        """Delete a key."""
         with or_unavailable("broker", BusError):
             await self._keys.discard(investigation_id, attachment)
 

@@ -87,7 +87,6 @@ class NotaryMetrics:
         )
 
     def show_layout(self, bits: int, posts: int) -> None:
-        """The layout of private look-ups that is used, and how many posts with findings are in it."""
         self.bits.set(bits)
         self.posts.set(posts)
 

@@ -16,7 +16,6 @@ class SqlDesk:
         self._record = record
 
     async def edited(self, after: Key | None, limit: int) -> Sequence[EditedRow]:
-        """Edited entries with their newest edit."""
         async with self._record.open() as session:
             return await session.desk.edited(after, limit)
 
@@ -25,6 +24,5 @@ class SqlDesk:
             return await session.desk.jobs(account, after, limit)
 
     async def appeals(self, after: Key | None, limit: int) -> Sequence[AppealRow]:
-        """Appeals that wait."""
         async with self._record.open() as session:
             return await session.desk.appeals(after, limit)

@@ -40,13 +40,11 @@ class BusJobLog:
         self._bus = bus
 
     async def latest(self, *subjects: str, current: bool = False) -> Sequence[StoredFact]:
-        """The newest fact on each subject."""
         look = read_latest_from_leader if current else read_latest
         with or_unavailable("broker", Retry, Reject):
             return await look(self._bus, *subjects, stream=JOBS)
 
     async def read(self, *patterns: str, after: int = 0) -> Sequence[StoredFact]:
-        """All facts after a sequence."""
         found: list[StoredFact] = []
         more = bool(patterns)
         with or_unavailable("broker", Retry, Undecodable):
@@ -62,11 +60,9 @@ class BusJobLog:
             return await read_last_sequence(self._bus, JOBS.name) if first is None else first - 1
 
     async def publish(self, fact: OnceEvent, correlation: UUID) -> bool:
-        """Store a fact."""
         return await _store(self._bus.publish(fact, correlation=correlation))
 
     async def publish_together(self, *facts: OnceEvent, correlation: UUID, at: datetime) -> bool:
-        """Store all of these or none."""
         return await _store(self._bus.publish_together(facts, correlation=correlation, at=at))
 
     async def newest(self) -> int:
@@ -74,7 +70,6 @@ class BusJobLog:
             return await read_last_sequence(self._bus, JOBS.name)
 
     async def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[str], None]:
-        """The subjects of facts as they are stored."""
         async for batch in OrderedLog(self._bus, JOBS.name, after + 1, subjects=patterns).batches():
             yield [message.subject for message in batch]
 
@@ -99,7 +94,6 @@ class SqlCatalogue:
     async def page(
         self, text: str, after: tuple[datetime, UUID] | None, limit: int, *, hidden: bool
     ) -> Sequence[EntryRow]:
-        """Entries behind a key."""
         async with self._record.open() as session:
             return await session.catalogue.page(text, after, limit, hidden=hidden)
 
@@ -108,12 +102,10 @@ class SqlCatalogue:
             return await session.catalogue.one(id_, hidden=hidden)
 
     async def sources(self, begins: str, limit: int) -> Sequence[str]:
-        """Domains of publishers."""
         async with self._record.open() as session:
             return await session.catalogue.sources(begins, limit)
 
     async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
-        """Objections that wait."""
         async with self._record.open() as session:
             return await session.catalogue.open_flags(after, limit)
 

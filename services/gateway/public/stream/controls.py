@@ -43,11 +43,9 @@ class WithoutControls:
             after = page.messages[-1].sequence
 
     async def newest(self) -> int:
-        """The last sequence of the log."""
         return await self._log.newest()
 
     async def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[StoredMessage], None]:
-        """Batches of messages after a sequence, without an end."""
         async with aclosing(self._log.follow(after, patterns)) as batches:
             async for batch in batches:
                 yield await self._leave_out(batch)
