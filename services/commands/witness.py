@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_bytes
 from typing import Final
@@ -18,6 +16,7 @@ from tlog.errors import MalformedError
 from tlog.keys import SEED_BYTES, Algorithm, SigningKey, VerifierKey
 
 _MAX_NAME: Final = 255
+_FAILURES: Final = (MalformedError, OSError, StoreError, sqlite3.Error)
 _OF_LOGS: Final = (Algorithm.ED25519, Algorithm.ML_DSA_44)
 
 folder_option = click.option(
@@ -58,7 +57,7 @@ def init(name: str, folder: Path) -> None:
     """
     if len(name.encode()) > _MAX_NAME:
         raise click.ClickException(f"a name has at most {_MAX_NAME} bytes")
-    with _explained():
+    with as_message(*_FAILURES):
         keys = [
             SigningKey(name, kind, token_bytes(SEED_BYTES)) for kind in (Algorithm.COSIGNATURE, Algorithm.ML_DSA_44)
         ]
@@ -82,7 +81,7 @@ def add(vkey: str, folder: Path) -> None:
     VKEY is the log's verifier key, name+id+key; its name is the log's origin. Get it from the log's operator over a
     channel that you trust.
     """
-    with _explained():
+    with as_message(*_FAILURES):
         key = VerifierKey.parse(vkey)
         if key.algorithm not in _OF_LOGS:
             raise StoreError("this is the key of a witness, not of a log")
@@ -109,7 +108,7 @@ def serve(folder: Path, host: str, port: int) -> None:
     from kit.telemetry import configure_logging
 
     configure_logging(level=choose_log_level(load(Infrastructure), None))
-    with _explained():
+    with as_message(*_FAILURES):
         store = Store(folder)
     run(_serve(store, host, port))
 
@@ -129,10 +128,3 @@ async def _serve(store: Store, host: str, port: int) -> None:
     structlog.get_logger("witness").info("running", url=server.url, name=store.keys[0].name)
     await stop.wait()
     await server.stop()
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """What an operator can mend is said in one line."""
-    with as_message(MalformedError, OSError, StoreError, sqlite3.Error):
-        yield
