@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -172,12 +172,9 @@ async def _cancel(found: Servers, job_id: UUID) -> None:
 
 
 async def _forget(found: Servers, job_id: UUID) -> None:
-    blobs = Blobs(found.blobs)
-    try:
+    with closing(Blobs(found.blobs)) as blobs:
         async with _connect(found) as bus:
             await forget_job(bus, EphemeralTexts(blobs, SystemClock()), job_id)
-    finally:
-        blobs.close()
 
 
 def describe(loaded: LoadedJob) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import UUID
@@ -30,7 +30,7 @@ from services.commands.investigation.rendering import render
 from services.commands.investigation.replay import replay as replay_steps
 from services.commands.investigation.summary import Attempt, Step, Summary, summarize
 from services.commands.investigation.transcript import render_transcript
-from services.commands.shared import Group, on_servers, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 from services.commands.terminal import clean
 
 investigation_argument = click.argument("investigation", metavar="ID", type=click.UUID)
@@ -135,14 +135,9 @@ def cancel(investigation: UUID, data_dir: Path) -> None:
 
 @asynccontextmanager
 async def _connect(found: Servers) -> AsyncIterator[tuple[Bus, Blobs]]:
-    blobs = Blobs(found.blobs)
-    try:
+    with closing(Blobs(found.blobs)) as blobs, as_message(BusError, BlobsUnavailable, Retry, Reject):
         async with connect(found.nats_url, name="openerrata-investigation") as bus:
             yield bus, blobs
-    except (BusError, BlobsUnavailable, Retry, Reject) as error:
-        raise click.ClickException(str(error)) from error
-    finally:
-        blobs.close()
 
 
 async def _read_history(bus: Bus, investigation: UUID) -> tuple[Sequence[StoredFact], Investigation]:
@@ -176,11 +171,10 @@ async def _replay_recorded(found: Servers, investigation: UUID) -> list[Comparis
 async def _decide(found: Servers, investigation: UUID, wish: str) -> OnceEvent:
     async with _connect(found) as (bus, _):
         past, aggregate = await _read_history(bus, investigation)
-        try:
+        with as_message(NotAllowed):
             event = make_retry(aggregate) if wish == "retry" else make_cancellation(aggregate)
+        try:
             await bus.publish(event, correlation=aggregate.correlation, cause=past[-1].envelope.id)
-        except NotAllowed as refusal:
-            raise click.ClickException(str(refusal)) from refusal
         except PublishConflict as error:
             raise click.ClickException("it changed at the same moment; look again with `show`") from error
         return event
