@@ -118,6 +118,14 @@ def parse_leaf(data: bytes) -> Leaf:
     return leaf
 
 
+def find_leaf(data: bytes) -> Leaf | None:
+    """The leaf of these bytes; None: it is none, or not in its one form."""
+    try:
+        return parse_leaf(data)
+    except LeafInvalid:
+        return None
+
+
 def derive_salt(salt: str, j: int) -> bytes:
     """The salt of the `j`-th document, from the salt of its event in base64url."""
     return hmac.digest(urlsafe_b64decode(f"{salt}="), _SALT + str(j).encode(), sha256)

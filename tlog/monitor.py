@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from tlog.checkpoint import Checkpoint
-from tlog.errors import MalformedError
-from tlog.leaf import Kind, Leaf, parse_leaf
+from tlog.leaf import Kind, find_leaf
 from tlog.merkle import Tree, hash_leaf
 
 CLOCKS: Final = timedelta(minutes=5)
@@ -90,7 +89,7 @@ def inspect(seen: Seen, visit: Visit, stale_after: timedelta) -> tuple[Seen, tup
         *_inspect_order(pending, seen.tree.size, visit.leaves),
         *_inspect_age(visit, stale_after),
     )
-    newest = max([seen.newest, *(leaf.t for leaf in map(_parse, visit.leaves) if leaf is not None)])
+    newest = max([seen.newest, *(leaf.t for leaf in map(find_leaf, visit.leaves) if leaf is not None)])
     oldest = newest - LONGEST_HOLD / _MILLISECOND
     kept = {index: each for index, each in pending.items() if each.state == "COMMITTED" or each.t >= oldest}
     earlier = max(0, seen.earlier + _count_earlier(visit.leaves))
@@ -112,7 +111,7 @@ def _inspect_leaves(seen: Seen, visit: Visit) -> Iterator[Alarm]:
     latest, results, erased, earlier = seen.newest, 0, 0, seen.earlier
     soonest = (visit.now + CLOCKS).timestamp() * 1_000
     for index, data in enumerate(visit.leaves, seen.tree.size):
-        leaf = _parse(data)
+        leaf = find_leaf(data)
         if leaf is None:
             yield Alarm("not of the form that leaves have", index)
             continue
@@ -137,14 +136,14 @@ def _inspect_leaves(seen: Seen, visit: Visit) -> Iterator[Alarm]:
 
 def _count_earlier(leaves: Sequence[bytes]) -> int:
     """Investigations from before the log: those that its opening names, minus those that a leaf changes."""
-    parsed = [leaf for leaf in map(_parse, leaves) if leaf is not None]
+    parsed = [leaf for leaf in map(find_leaf, leaves) if leaf is not None]
     named = sum(leaf.n or 0 for leaf in parsed if leaf.k == "log" and leaf.why == "OPENED")
     return named - sum(leaf.k in _CHANGES and not leaf.ref for leaf in parsed)
 
 
 def _inspect_order(pending: dict[int, Pending], size: int, leaves: Sequence[bytes]) -> Iterator[Alarm]:
     """No finding before its hold is over, and no control before its list is committed to."""
-    for index, leaf in enumerate(map(_parse, leaves), size):
+    for index, leaf in enumerate(map(find_leaf, leaves), size):
         if leaf is None:
             continue
         match leaf.k:
@@ -180,10 +179,3 @@ def _inspect_age(visit: Visit, stale_after: timedelta) -> Iterator[Alarm]:
         yield Alarm(f"no witness has cosigned since {visit.signed_at:%Y-%m-%d %H:%M} UTC")
     if visit.signed_at > visit.now + CLOCKS:
         yield Alarm(f"a witness dates its cosignature in the future, {visit.signed_at:%Y-%m-%d %H:%M} UTC")
-
-
-def _parse(data: bytes) -> Leaf | None:
-    try:
-        return parse_leaf(data)
-    except MalformedError:
-        return None

@@ -15,8 +15,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from tlog.errors import MalformedError
-from tlog.leaf import Leaf, Opening, parse_leaf
+from tlog.leaf import Leaf, Opening, find_leaf
 from tlog.monitor import Alarm
 
 _Row = dict[str, Any]  # as JSON has it; models read it below
@@ -95,7 +94,7 @@ def read_export(folder: Path) -> Exported:
 
 def compare(exported: Exported, leaves: Sequence[bytes]) -> Iterator[Alarm]:
     """Every contradiction between what is shown and the leaves under a note."""
-    parsed = [_parse(data) for data in leaves]
+    parsed = [find_leaf(data) for data in leaves]
     logged: dict[str, Mapping[str, object]] = {}
     opened: Counter[int] = Counter()
     for each in exported.openings:
@@ -146,13 +145,6 @@ def _compare_standing(exported: Exported, parsed: Sequence[Leaf | None], opened:
             yield Alarm(f"{opened[index]} of {len(leaf.c)} documents are in the export, which calls it opened", index)
         elif standing in ("ERASED", "EMPTY") and index not in redacted:
             yield Alarm("what it commits to is gone, and no leaf says that it was erased", index)
-
-
-def _parse(data: bytes) -> Leaf | None:
-    try:
-        return parse_leaf(data)
-    except MalformedError:
-        return None
 
 
 def _read_lines(file: Path) -> Iterator[_Row]:
