@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from base64 import b64decode
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -18,7 +17,7 @@ from sqlalchemy.exc import ProgrammingError
 from contracts.v1.ids import entry_id
 from kit import dump
 from kit.clock import SystemClock
-from kit.database import Database, migrate, open_session
+from kit.database import Database, open_session
 from kit.vault import KeyUnusable, MasterKey, unseal
 from services.commands.account_activity import read_activity
 from services.commands.account_rows import (
@@ -34,6 +33,7 @@ from services.gateway.adapters import SqlKeyRegister
 from services.gateway.keys import InstanceKeys
 from tests.integration.readmodel_tables import NoTexts, everything, fill, store_at
 from tests.support.forked import Forked
+from tests.support.gateway import migrated
 from tests.support.servers import Prepare, Servers
 from tests.unit.projector.audit_histories import Instance, claim_id_of, write
 from tests.unit.projector.histories import uid
@@ -42,11 +42,6 @@ pytest_plugins = ["tests.support.servers"]
 
 KEY = "oe_the-key-of-alice"
 HASH = sha256(KEY.encode()).hexdigest()
-
-
-def migrated(url: str) -> None:
-    """Bring an empty database to what services expect."""
-    asyncio.run(migrate(url))
 
 
 @pytest.fixture(scope="session")

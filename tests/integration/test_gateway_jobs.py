@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from contracts.jobs.answers import Estimate
 from contracts.jobs.problems import ProblemDocument
-from kit.database import Database, migrate
+from kit.database import Database
 from services.commands.account_rows import add_account, close_account
 from services.commands.keys import activate
 from services.commands.known_settings import list_known
 from tests.support.desk_browser import TOKEN
-from tests.support.gateway import serving
+from tests.support.gateway import migrated, serving
 from tests.support.servers import Prepare
 
 pytest_plugins = ["tests.support.servers"]
 
 KEY = "oe_the-key-of-alice"
-
-
-def migrated(url: str) -> None:
-    """Bring an empty database to what services expect."""
-    asyncio.run(migrate(url))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from contracts.v1 import CreditPosted, JobEnded, RunStarted
 from contracts.v1.ids import step_run_id
 from kit.bus import Bus
 from kit.clock import SystemClock
-from kit.database import Database, migrate
+from kit.database import Database
 from kit.ephemeral import EphemeralTexts
 from kit.history import read_history
 from lifecycle.audits.credits import Terms
@@ -27,6 +27,7 @@ from services.commands.job import cancel_job, describe, forget_job, load_job, re
 from tests.support.audits import ACCOUNT, LIMIT, MONTH, PERIOD, asked, hash_of, reserved
 from tests.support.concluding_jobs import ended, extracted, failed, fetched, planned
 from tests.support.fakes import StillClock
+from tests.support.gateway import migrated
 from tests.support.mortal import Store
 from tests.support.servers import Prepare
 
@@ -35,10 +36,6 @@ pytest_plugins = ["tests.support.delivering", "tests.support.servers"]
 JOB = UUID("019ad5c1-7c00-7000-8000-000000000001")
 RUN = UUID(int=100)
 ALICE = Owner(ACCOUNT, "alice", Terms(LIMIT, hard=True, max_open_jobs=5))
-
-
-def migrated(url: str) -> None:
-    asyncio.run(migrate(url))
 
 
 @pytest.fixture(scope="session")

@@ -18,15 +18,6 @@ from tests.unit.projector.histories import START
 pytest_plugins = ["tests.support.servers"]
 
 
-class Clock(StillClock):
-    """Seconds that a test lets pass."""
-
-    passed = 0.0
-
-    def monotonic(self) -> float:
-        return self.passed
-
-
 @pytest.fixture(scope="session")
 def prepare_database() -> Prepare:
     return migrated
@@ -48,27 +39,27 @@ async def execute(url: str, statement: str) -> None:
 @pytest.mark.requirement("TR-45")
 async def test_what_is_under_no_note_grows_late(database_url: str, curator: Database) -> None:
     """TR-45: Each trigger opens the breaker of its scope, and only a written cause and a clean trial close it."""
-    clock = Clock(START)
+    clock = StillClock(START)
     ages = SqlAges(curator, clock)
     await execute(database_url, "INSERT INTO readmodel.position VALUES ('ERRATA', 9)")
     assert await ages.note_age() == timedelta(0), "there is no log"
     await execute(database_url, "INSERT INTO log.state VALUES ('o', 9, 3, 'quorum none')")
     await execute(database_url, "INSERT INTO log.checkpoint VALUES (3, '', '', now(), NULL, NULL)")
     assert await ages.note_age() == timedelta(0), "it has just begun"
-    clock.passed = 900.0
+    clock.pass_by(900)
     assert await ages.note_age() == timedelta(minutes=15)
     await execute(database_url, "UPDATE log.checkpoint SET published_at = now()")
     assert await ages.note_age() == timedelta(0)
     await execute(database_url, "UPDATE readmodel.position SET sequence = 10")
     assert await ages.note_age() == timedelta(0), "facts that the notary has not looked at"
-    clock.passed = 960.0
+    clock.pass_by(60)
     assert await ages.note_age() == timedelta(minutes=1)
 
 
 @pytest.mark.requirement("TR-45")
 async def test_notes_without_a_quorum_grow_late_where_one_is_asked_for(database_url: str, curator: Database) -> None:
     """TR-45: Each trigger opens the breaker of its scope, and only a written cause and a clean trial close it."""
-    clock = Clock(START)
+    clock = StillClock(START)
     ages = SqlAges(curator, clock)
     for size, hours, witnessed in ((3, 30, True), (4, 26, False), (5, 1, False)):
         at = f"'{START - timedelta(hours=hours)}'"

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import sha256
 from math import inf
@@ -47,6 +47,7 @@ from services.gateway.settings import GatewaySettings
 from tests.support.catalogue import MemoryCatalogue
 from tests.support.desk import MemoryDesk
 from tests.support.event_log import MemoryEvents
+from tests.support.fakes import StillClock
 from tests.support.job_log import MemoryJobLog, MemoryMemos, MemoryWords
 from tests.unit.gateway import shapes
 
@@ -56,36 +57,6 @@ VERSION = UUID("00000000-0000-4000-8000-0000000000aa")
 POST = UUID("00000000-0000-4000-8000-0000000000bb")
 INVESTIGATION = UUID("00000000-0000-4000-8000-0000000000cc")
 USER_KEY = "sk-abcdefghijklmnopqrstuvwx"
-
-
-class StillClock:
-    """Time stands until it is moved; ids count up."""
-
-    def __init__(self) -> None:
-        self.time = NOW
-        self._seconds = 0.0
-        self._ids = 0
-
-    def now(self) -> datetime:
-        return self.time
-
-    def monotonic(self) -> float:
-        return self._seconds
-
-    def new_salt(self) -> str:
-        return "0" * 43
-
-    def new_id(self) -> UUID:
-        self._ids += 1
-        return UUID(int=self._ids)
-
-    def jump(self, seconds: float) -> None:
-        """Set the time of day to another one; nothing gets older by it."""
-        self.time += timedelta(seconds=seconds)
-
-    def pass_by(self, seconds: float) -> None:
-        self.jump(seconds)
-        self._seconds += seconds
 
 
 @dataclass

@@ -20,7 +20,8 @@ from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
 from services.gateway.jobs.request_headers import read_key, read_wait_s
 from services.gateway.jobs.versions import VERSIONS, choose_version
 from services.gateway.keys import InstanceKeys
-from tests.unit.gateway.fakes import KeyTable, StillClock
+from tests.support.fakes import StillClock
+from tests.unit.gateway.fakes import KeyTable
 
 ORIGIN: Final = "https://errata.example"
 ALICE: Final = Account(UUID(int=7), "reader", "free", None, has_webhook_secret=False)

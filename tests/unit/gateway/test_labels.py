@@ -18,7 +18,8 @@ from services.gateway.labels import PATTERNS, QUERY, SUBSCRIBE, Labeler, LabelsE
 from services.gateway.public.stream.admission import Admission
 from services.gateway.rate_limit import TokenBuckets
 from services.gateway.record.repository import PublicRecord
-from tests.unit.gateway.fakes import NOW, StillClock
+from tests.support.fakes import StillClock
+from tests.unit.gateway.fakes import NOW
 
 LABEL: Final = LabelIssued(
     uri="at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveexaaaaa",

@@ -13,7 +13,7 @@ from services.gateway.http import BodyTimeouts, Reply
 from services.gateway.ports import Unavailable
 from services.gateway.public.posted import ATTEMPTS, PostedRequests, Refusal, send_answer
 from services.gateway.record.question import BadQuestion
-from tests.unit.gateway.fakes import StillClock
+from tests.support.fakes import StillClock
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.gateway.rate_limit import TokenBuckets
-from tests.unit.gateway.fakes import StillClock
+from tests.support.fakes import StillClock
 
 DAY_S = 86_400.0
 

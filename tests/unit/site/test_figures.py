@@ -18,7 +18,7 @@ from services.gateway.public.site.drawings import draw_figures
 from services.gateway.public.site.figures import FRESH_S, WEEKS, Counts, FiguresCache, compute_figures, first_week
 from services.gateway.public.site.naming import duration, money, percent
 from services.gateway.record.counts import Period, Sample, WeekSample
-from tests.unit.gateway.fakes import StillClock
+from tests.support.fakes import StillClock
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
