@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from kit.database import Database
 from services.gateway.public.decision_log import DecisionLogEndpoint
 from services.gateway.record.repository import PublicRecord
-from tests.unit.gateway.fakes import StillClock
+from tests.support.fakes import StillClock
 
 CHECKPOINT = "/log/v1/checkpoint"
 
