@@ -237,6 +237,23 @@ async def test_hostile_texts_run_nothing_and_load_nothing(chromium: Browser, sit
     }  # fmt: skip
 
 
+LEFT_TO_RIGHT: Final = """([selector, words]) => [...document.querySelectorAll(selector)].map(node => {
+  const text = [...node.childNodes].find(each => each.nodeType === Node.TEXT_NODE && each.data.includes(words));
+  const range = document.createRange();
+  const from = text.data.indexOf(words);
+  const left = at => (range.setStart(text, at), range.setEnd(text, at + 1), range.getBoundingClientRect().left);
+  return left(from) < left(from + words.length - 1);
+})"""
+"""Whether the words in each of these elements run from left to right; they stand on one line."""
+
+
+async def test_the_title_of_a_cited_page_turns_none_of_our_words(chromium: Browser, site: str) -> None:
+    page = await paper(chromium, "light", "wide", [], scripts=True)
+    await page.goto(site + PAGES["claim"])
+    assert "\u202e" in await page.locator(".backing a").first.inner_text()
+    assert set(await page.evaluate(LEFT_TO_RIGHT, [".backing p:has(a + a)", "relevance 90"])) == {True}
+
+
 async def test_a_reader_searches_without_a_script(chromium: Browser, site: str) -> None:
     page = await paper(chromium, "dark", "phone", [], scripts=False)
     await page.goto(f"{site}/corrections")

@@ -150,7 +150,7 @@ async def test_a_page_has_scenarios_with_one_verdict_and_evidence_with_quotes(sh
     assert {each.scenario_id for each in found.evidence} == ids
     assert [each.supports for each in found.evidence if each.scenario_id == found.scenarios[0].id] == [True, False]
     first = found.evidence[0]
-    assert (first.relevance, len(first.quotes), first.source_title) == (0.9, 2, "A page")
+    assert (first.relevance, len(first.quotes), first.source_title) == (0.9, 2, "A page \u202e of two")
     assert first.source_url.startswith("https://for.example/")
     assert first.archived == f"https://web.archive.org/web/{found.analysis.analysed_at:%Y%m%d%H%M%S}/{first.source_url}"
     async with await owner(shelf.url) as db:

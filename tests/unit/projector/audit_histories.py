@@ -117,7 +117,7 @@ def _reading(name: str, ordinal: int) -> Scenario:
         EvidenceItem(
             text=f"Evidence of {name}",
             source_url=f"https://{side}.example/{quote(name)}",
-            source_title="A page",
+            source_title="A page \u202e of two",
             credibility_score=0.3,
             quotes=(f"quoted {side} " + "word " * 20, "another"),
             summary=None,
