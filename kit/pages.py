@@ -35,7 +35,8 @@ async def read_page(
 ) -> LogPage:
     """The first messages after the sequence `after` on subjects of any of the patterns, which must not overlap.
 
-    Shapes: rising sequences. At most `limit` messages, and about `max_bytes`, of each pattern.
+    Shapes: rising sequences. At most `limit` messages, and about `max_bytes`, of each pattern. Each pattern is read at
+    its own moment: of what is stored meanwhile, a message may be missing while a later one is there.
 
     Raises: Outage: the log could not be read now.
     """

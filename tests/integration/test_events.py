@@ -9,15 +9,17 @@ from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
 import httpx
+import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.topology import ANALYST_SUBJECTS, ERRATA
-from contracts.v1 import decode
-from kit import topology
+from contracts.v1 import ClaimApproved, decode
+from kit import pages, topology
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
 from kit.http import HttpServer, bind
+from kit.ordered import StoredMessage
 from kit.pages import find_first_since, read_last_sequence, read_page
 from services.gateway.adapters import BusEvents
 from services.gateway.http import Receive, Scope, Send
@@ -91,6 +93,31 @@ async def test_a_client_that_is_cut_sixty_times_misses_and_repeats_nothing(nats_
             for event in got:
                 key = json.loads(event.data)["event"]["investigation_id"]
                 assert event.name == decode(f"{event.name}.{key}", event.data.encode()).event.SUBJECT
+
+
+async def test_what_is_stored_while_history_is_read_is_not_passed_over(
+    nats_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The approvals are read before two more events are stored, the results after it."""
+    ask, is_stored = pages.direct_get, asyncio.Event()
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        told = await tell(bus, 1)
+
+        async def ask_between(bus: Bus, stream: str, question: dict[str, object]) -> tuple[list[StoredMessage], int]:
+            if question["next_by_subj"] != f"{ClaimApproved.SUBJECT}.>":
+                await is_stored.wait()
+                return await ask(bus, stream, question)
+            found = await ask(bus, stream, question)
+            if not is_stored.is_set():
+                told.extend(await tell(bus, 2))
+                is_stored.set()
+            return found
+
+        monkeypatch.setattr(pages, "direct_get", ask_between)
+        async with asyncio.timeout(30), serving(bus) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
+            got = await some(http, "0", 3)
+        assert [event.id for event in got] == told[:3]
 
 
 async def test_nobody_hears_of_a_candidate_that_was_not_approved(nats_url: str) -> None:

@@ -135,9 +135,10 @@ class Feed:
             if at < window.floor:
                 floor = window.floor  # read before the page, since it may rise meanwhile
                 page = await self._page(question, at)
-                found = [encode_frame(each.sequence, each.subject, each.data) for each in page.messages]
-                last = page.messages[-1].sequence if page.messages else at
-                at = last if page.more else max(last, floor)
+                # Of what came later the page may lack some: each pattern is read at its own moment. The window has it.
+                held = [each for each in page.messages if each.sequence <= floor]
+                found = [encode_frame(each.sequence, each.subject, each.data) for each in held]
+                at = held[-1].sequence if page.more and len(held) == len(page.messages) else floor
             else:
                 batch = window.after(at, self._page_limit)
                 if not batch:
