@@ -155,11 +155,12 @@ class JobRoutes:
     async def _chunks(self, logged: LoggedJob, after: int) -> AsyncGenerator[bytes, None]:
         """A job's events after a sequence, and heartbeats between them, until it is over."""
         yield HELLO
+        sent: set[int] = set()  # a read of the log may show the end of a run before an earlier fact of the job
         async with aclosing(self._jobs.follow(logged, FOLLOW_S, self._heartbeat_s)) as states:
             async for each in states:
-                found = [(sequence, events) for sequence, events in list_events(each) if sequence > after]
+                found = [one for one in list_events(each) if one[0] > after and one[0] not in sent]
                 yield b"".join(encode_events(*one) for one in found) or HEARTBEAT
-                after = found[-1][0] if found else after
+                sent.update(sequence for sequence, _ in found)
 
 
 class _Events(Response):

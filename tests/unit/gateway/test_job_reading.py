@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from contracts.v1 import JobEnded, JobRequested, JobResolved, RunFailed, RunStar
 from contracts.v1.ids import step_run_id
 from contracts.v1.job import ResolvedClaim
 from kit.cancelling import cancel_and_wait
+from kit.history import StoredFact
 from lifecycle.audits.runs import EXTRACT
 from lifecycle.audits.words import article_folder, run_folder
 from services.gateway.jobs.logged import describe_failure
@@ -564,6 +565,34 @@ async def test_events_come_as_they_happen() -> None:
         assert bench.jobs.following == 1
         bench.jobs.add(JobEnded(job_id=UUID(int=77), outcome="FAILED", code="INTERNAL", charged_micro_usd=0))
         await until(lambda: not bench.jobs.following)
+
+
+async def test_an_end_is_sent_though_a_later_end_of_a_run_was_seen_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job's own facts are read first and its runs' ends after them; both ends are stored between."""
+    bench = opened()
+    job = await start(bench)
+    begin(bench, job)
+    read, reads = bench.jobs.read, 0
+
+    async def read_behind_both(*patterns: str, after: int = 0) -> Sequence[StoredFact]:
+        nonlocal reads
+        reads += any(str(run(2)) in each for each in patterns)
+        if reads == 2 and not bench.jobs.of(JobEnded):  # the first finds the job, the second is of its stream
+            close(bench, job)
+            bench.jobs.add(analysed(assertion(2), run(2)))
+        return await read(*patterns, after=after)
+
+    monkeypatch.setattr(bench.jobs, "read", read_behind_both)
+    async with following(bench):
+        response = await send(bench, "GET", job_path(job) + "/events")
+    assert [name for _, name, _ in parse(response.text)] == [
+        "queued",
+        "fetched",
+        "extracted",
+        "planned",
+        "claim",
+        "ended",
+    ]
 
 
 async def test_a_claim_that_the_job_begins_to_wait_for_is_listened_to() -> None:
