@@ -231,7 +231,7 @@ async def test_a_page_that_renders_anew_or_clears_its_highlights_is_underlined_a
 
 
 async def test_words_that_are_replaced_within_their_node_are_never_underlined(chromium: Reader, world: World) -> None:
-    """A range follows such an edit, as of an editor, and would stand on what nobody has checked."""
+    """A range follows such an edit, as of an editor, and would then lie on words that were not checked."""
     page = await chromium.open(await investigated(world, BRAIN, WALL))
     await chromium.underlines(page, [BRAIN, WALL])
     await page.evaluate(

@@ -22,7 +22,7 @@ const TEXT = 3;
 const CDATA = 4;
 const NEVER_CONTENT = new Set(['script', 'style', 'noscript', 'template']);
 const STRUCK_OUT = new Set(['s', 'del', 'strike']);
-/** A letter that stands in one manuscript and in no post. */
+/** A letter that is known from one manuscript and in no post. */
 const UNREAD = '\ua66e';
 /** Elements that end a word where they begin and end, and those after which a word may end. */
 const BLOCKS = new Set(
