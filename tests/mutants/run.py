@@ -142,13 +142,22 @@ def run_all(chosen: Sequence[Mutant], workers: int) -> Iterator[Result]:
             yield from pool.map(one, chosen)
 
 
+def _place(test: str) -> tuple[str, int]:
+    """The file of a test, and where it stands there: what tests share they change in the order they are written in."""
+    file, _, name = test.partition("::")
+    if not name:
+        return file, 0
+    return file, (ROOT / file).read_text().find(f"def {name.rpartition('::')[2].partition('[')[0]}(")
+
+
 def unbroken(chosen: Sequence[Mutant]) -> str | None:
     """None if the named tests pass on the code as it is, else what they printed: a red test would notice anything."""
     with tempfile.TemporaryDirectory(prefix="openerrata-mutants-") as folder:
         copy_tree(Path(folder))
         for of_extension in (False, True):
             tests = sorted(
-                {test for mutant in chosen if mutant.is_of_extension == of_extension for test in mutant.tests}
+                {test for mutant in chosen if mutant.is_of_extension == of_extension for test in mutant.tests},
+                key=_place,
             )
             if tests:
                 status, output = run_tests(Path(folder), tests, TIMEOUT_S * len(chosen))
