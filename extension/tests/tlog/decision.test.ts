@@ -46,6 +46,7 @@ describe(
       ['summary', { ...FIRST, summary: 'It is made of ice.' }],
       ['reasoning', { ...FIRST, reasoning: 'It was seen.' }],
       ['sources', { ...FIRST, sources: SECOND.sources }],
+      ['source beside those that were logged', { ...FIRST, sources: [...FIRST.sources, ...SECOND.sources] }],
       ['words of a source', { ...FIRST, sources: [{ ...FIRST.sources[0]!, snippet: 'Iron.' }] }],
     ])('another %s is not', async (_, changed) => expect(await shows('found', [SECOND, changed])).toBe('proof'));
 

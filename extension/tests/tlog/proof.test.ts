@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { decodeBase64, TlogError, toLatin1 } from '../../src/tlog/encoding';
 import { parseKey } from '../../src/tlog/keys';
-import { parseCheckpoint, parseNote } from '../../src/tlog/note';
+import { MAX_SIGNATURES, parseCheckpoint, parseNote } from '../../src/tlog/note';
 import { isQuorum, parsePolicy } from '../../src/tlog/policy';
 import { parseProof, verifyProof } from '../../src/tlog/proof';
 import { requirement } from '../requirement';
@@ -86,6 +86,13 @@ test('what a valid proof says is there to be read', async () => {
     ['witness.example/w1', 1_764_000_000n],
     ['witness.example/w2', 1_764_000_000n],
   ]);
+});
+
+test('a note has a limit of signatures', async () => {
+  const note = (count: number): Uint8Array<ArrayBuffer> =>
+    new TextEncoder().encode(`text\n\n${'\u2014 name AAAAAAA=\n'.repeat(count)}`);
+  expect(parseNote(note(MAX_SIGNATURES)).signatures).toHaveLength(MAX_SIGNATURES);
+  expect(await isMalformed(() => parseNote(note(MAX_SIGNATURES + 1)))).toBe(true);
 });
 
 test('a quorum is what its groups say', () => {
