@@ -76,6 +76,16 @@ def list_events(logged: LoggedJob) -> Iterator[tuple[int, list[JobEvent]]]:
             return  # analyses of a cancelled job's claims go on
 
 
+def list_missing(logged: LoggedJob, after: int) -> list[tuple[int, list[JobEvent]]]:
+    """The events that a client lacks whose last event has this id.
+
+    The end of a run may have been sent before an earlier end of the job: a client has that only if it was its last.
+    """
+    found, over = list(list_events(logged)), logged.job.over is not None
+    missing = [one for one in found if one[0] > after]
+    return found[-1:] if over and not missing and found[-1][0] != after else missing
+
+
 def encode_events(sequence: int, events: list[JobEvent]) -> bytes:
     """The events of one fact. Only the last carries the id: whoever is cut off between them gets all again."""
     frames = [b"event: %b\ndata: %b\n\n" % (EVENT_NAMES[type(each)].encode(), _to_json(each)) for each in events]

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from contracts.jobs.answers import JobAccepted, JobFinished, JobRepeated, job_path
 from contracts.jobs.result import Result
 from services.gateway.jobs.article import read_article
-from services.gateway.jobs.events import encode_events, list_events
+from services.gateway.jobs.events import encode_events, list_missing
 from services.gateway.jobs.exchange import Exchange, Reception, answer, require_json, write
 from services.gateway.jobs.intake import Intake, Order, Repeated, choose_key
 from services.gateway.jobs.logged import LoggedJob
@@ -104,7 +104,7 @@ class JobRoutes:
         principal = await self._reception.admit(request, self._reads)
         found = await self._jobs.find(request.path_params["job_id"], principal.account.account_id)
         after = _read_after(request.headers.get("last-event-id", "").strip())
-        if found.job.over is not None and all(sequence <= after for sequence, _ in list_events(found)):
+        if found.job.over is not None and not list_missing(found, after):
             return Response(status_code=204)  # by which a browser knows not to connect again
         return _Events(self._chunks(found, after), self._stopping, self._stall_s)
 
@@ -158,7 +158,7 @@ class JobRoutes:
         sent: set[int] = set()  # a read of the log may show the end of a run before an earlier fact of the job
         async with aclosing(self._jobs.follow(logged, FOLLOW_S, self._heartbeat_s)) as states:
             async for each in states:
-                found = [one for one in list_events(each) if one[0] > after and one[0] not in sent]
+                found = [one for one in list_missing(each, after) if one[0] not in sent]
                 yield b"".join(encode_events(*one) for one in found) or HEARTBEAT
                 sent.update(sequence for sequence, _ in found)
 

@@ -583,16 +583,15 @@ async def test_an_end_is_sent_though_a_later_end_of_a_run_was_seen_first(monkeyp
         return await read(*patterns, after=after)
 
     monkeypatch.setattr(bench.jobs, "read", read_behind_both)
+    path = job_path(job) + "/events"
     async with following(bench):
-        response = await send(bench, "GET", job_path(job) + "/events")
-    assert [name for _, name, _ in parse(response.text)] == [
-        "queued",
-        "fetched",
-        "extracted",
-        "planned",
-        "claim",
-        "ended",
-    ]
+        sent = parse((await send(bench, "GET", path)).text)
+    assert [name for _, name, _ in sent] == ["queued", "fetched", "extracted", "planned", "claim", "ended"]
+    (claim, *_), (end, *_) = sent[-2:]
+    assert int(claim or 0) > int(end or 0)
+    for last in (claim, "9" * 19):  # cut off behind the claim, or an id from nowhere
+        assert parse((await send(bench, "GET", path, last_event_id=str(last))).text) == sent[-1:]
+    assert (await send(bench, "GET", path, last_event_id=str(end))).status_code == 204
 
 
 async def test_a_claim_that_the_job_begins_to_wait_for_is_listened_to() -> None:
