@@ -49,16 +49,25 @@ def name_question(folder: str, before: str | None = None) -> str:
 def list_removable(job: Job) -> Words:
     """What is removed as soon as the job is over: the fetched article and what was said to models and by them.
 
-    Listing a folder costs more than removing from it, so texts that the log names are removed by their names. Of a
-    cancelled job everything is removed. Only where a webhook is still to be sent, its address stays, in the request.
+    Listing a folder costs more than removing from it, so texts that the log names are removed by their names. A job
+    that was cancelled is deleted.
     """
-    if job.over is None or job.over.outcome != "CANCELED":
-        answers = _list_answers(job)
-        return Words((), answers) if answers else Words((open_folder(job.job_id),))
+    if job.over is not None and job.over.outcome == "CANCELED":
+        return list_deleted(job)
+    answers = _list_answers(job)
+    return Words((), answers) if answers else Words((open_folder(job.job_id),))
+
+
+def list_deleted(job: Job) -> Words:
+    """What is removed of a job that is over and deleted: everything.
+
+    Only where a cancelled one has a webhook, its address, in the request, stays until the message is settled. The
+    message about another end was due before, and is tried no more.
+    """
     every = list_all(job)
-    if job.requested is not None and job.requested.has_webhook:
-        return Words(every.folders, tuple(each for each in every.texts if each != job.requested.input))
-    return every
+    if job.requested is None or job.over is None or job.over.outcome != "CANCELED" or not job.requested.has_webhook:
+        return every
+    return Words(every.folders, tuple(each for each in every.texts if each != job.requested.input))
 
 
 def _list_answers(job: Job) -> tuple[EphemeralRef, ...]:

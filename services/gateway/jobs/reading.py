@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from typing import Final
 from uuid import UUID
 
@@ -12,11 +12,8 @@ from analyses.claims.report import write_report
 from contracts.jobs.answers import JobView
 from contracts.jobs.ids import parse_job_id
 from contracts.jobs.words import RequestWords
-from contracts.v1 import JobRequested
-from contracts.v1.parts import EphemeralRef
 from kit.clock import Clock
-from lifecycle.audits.jobs import Job
-from lifecycle.audits.words import list_all
+from lifecycle.audits.words import list_deleted
 from services.gateway.jobs.logged import LoggedJob, describe_job, own_subjects
 from services.gateway.jobs.ports import JobLog, Words
 from services.gateway.jobs.problems import Problem
@@ -104,12 +101,15 @@ class Jobs:
         for fact in await self._log.read(*logged.job.purchase_subjects(), after=logged.request_sequence):
             logged.job.apply(fact.event)  # what it bought is paid for, whether its plan says so yet or not
         ended = logged.job.cancel()
-        if ended is not None:
-            await self._log.publish(ended, correlation=correlation)  # refused: it ended meanwhile
-        folders, texts = _list_words(logged.job, logged.request)
+        if ended is not None and await self._log.publish(ended, correlation=correlation):
+            logged.job.apply(ended)
+        elif ended is not None:  # it ended meanwhile
+            facts = await self._log.latest(*own_subjects(logged.job.job_id), current=True)
+            logged = LoggedJob.fold(logged.job.job_id, facts) or logged
+        words = list_deleted(logged.job)
         await asyncio.gather(
-            *(self._words.remove_answers(each, logged.request.input.until) for each in folders),
-            *(self._words.remove(each) for each in texts),
+            *(self._words.remove_answers(each, logged.request.input.until) for each in words.folders),
+            *(self._words.remove(each) for each in words.texts),
         )
 
     async def _read_listening(self, logged: LoggedJob, listener: Listener) -> LoggedJob:
@@ -125,9 +125,3 @@ class Jobs:
             return None
         text = await self._words.get(logged.request.input)
         return None if text is None else RequestWords.model_validate_json(text)
-
-
-def _list_words(job: Job, request: JobRequested) -> tuple[Sequence[str], Sequence[EphemeralRef]]:
-    """Folders and texts of a job; a webhook's address, in the request, is left for who sends it."""
-    every = list_all(job)
-    return every.folders, [each for each in every.texts if not (request.has_webhook and each == request.input)]

@@ -266,19 +266,31 @@ async def test_deleting_a_job_cancels_it_and_removes_its_words() -> None:
 async def test_a_job_that_ends_while_it_is_cancelled_has_ended() -> None:
     bench = opened()
     job = await start(bench)
-    ended = JobEnded(job_id=job, outcome="FAILED", code="INTERNAL", charged_micro_usd=0)
-    bench.jobs.meanwhile = lambda: bench.jobs.add(ended)
+    bench.jobs.meanwhile = lambda: close(bench, job, result="{}")
     assert (await send(bench, "DELETE", job_path(job))).status_code == 204
-    assert [each.outcome for each in bench.jobs.of(JobEnded)] == ["FAILED"]
+    assert [each.outcome for each in bench.jobs.of(JobEnded)] == ["SUCCEEDED"]
+    assert bench.words.texts == {}
 
 
 async def test_the_address_of_a_webhook_stays_for_who_sends_it() -> None:
     bench = opened()
     client = {"request_id": "mine", "webhook_url": "https://example.org/"}
     job = await start(bench, ARTICLE | {"client": client})
-    assert (await send(bench, "DELETE", job_path(job))).status_code == 204
-    assert len(bench.words.texts) == 1
+    for _ in range(2):
+        assert (await send(bench, "DELETE", job_path(job))).status_code == 204
+        assert len(bench.words.texts) == 1
     assert (await view(bench, job)).client.request_id is None
+
+
+@pytest.mark.requirement("FH-20")
+async def test_a_job_that_has_ended_is_deleted_with_the_address_of_its_webhook() -> None:
+    """FH-20: Deleting a job cancels it and removes its words."""
+    bench = opened()
+    job = await start(bench, ARTICLE | {"client": {"webhook_url": "https://example.org/"}})
+    close(bench, job, result="{}")
+    assert len(bench.words.texts) == 2
+    assert (await send(bench, "DELETE", job_path(job))).status_code == 204
+    assert bench.words.texts == {}
 
 
 @pytest.mark.requirement("FH-155")
