@@ -255,7 +255,7 @@ class _Handler(BaseHTTPRequestHandler):
             if name == "ended":
                 job.status = state.ends_as
                 data = {**data, "status": job.status}
-            said = json.dumps({"job_id": job.id, **data})
+            said = json.dumps({"job_id": job.id, **data} if name == "queued" else data)
             self.wfile.write(f"id: {number}\nevent: {name}\ndata: {said}\n\n".encode())
         self.close_connection = True
 
