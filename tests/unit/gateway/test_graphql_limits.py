@@ -14,7 +14,7 @@ from kit.database import Database
 from services.gateway.public.graphql.execute import CACHED_CHARS, Answer, GraphQL
 from services.gateway.public.graphql.graph import RecordGraph
 from services.gateway.public.graphql.http import MAX_FIELDS
-from services.gateway.public.graphql.limits import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
+from services.gateway.public.graphql.limits import MAX_ALIASES, MAX_CHARACTERS, MAX_DEPTH, MAX_TOKENS
 from services.gateway.record.repository import PublicRecord
 from tests.support.graphql_client import endpoint
 
@@ -117,8 +117,16 @@ async def test_fields_that_are_asked_for_again_and_again_are_not_compared() -> N
 
 
 async def test_too_many_words() -> None:
-    answered = await body("{ " + "__typename " * (MAX_TOKENS + 1) + "}")
+    answered = await body("{ " + "a " * (MAX_TOKENS + 1) + "}")
     assert answered["errors"][0]["extensions"] == {"code": "GRAPHQL_PARSE_FAILED"}
+
+
+async def test_a_document_of_few_tokens_and_many_characters_is_not_parsed() -> None:
+    """Half a megabyte of white space before ten errors took three seconds."""
+    few = "{ __typename }"
+    assert (await answer(few.ljust(MAX_CHARACTERS))).outcome == "done"
+    for long in (few.ljust(MAX_CHARACTERS + 1), "\n" * MAX_CHARACTERS + "{ nothing }", "#" * MAX_CHARACTERS + "\n{"):
+        assert f"{MAX_CHARACTERS} characters" in await refusal(long)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

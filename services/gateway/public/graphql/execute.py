@@ -34,7 +34,6 @@ from services.gateway.public.graphql.resolvers import executable_schema, resolve
 from services.gateway.record.question import BadQuestion
 
 MAX_ERRORS: Final = 10
-DOCUMENT_CHARS: Final = 20_000
 CACHED_CHARS: Final = 200_000
 """Of all parsed documents together; each character of a dense one takes 100 to 200 bytes."""
 _OVERHEAD: Final = 400
@@ -114,8 +113,6 @@ class GraphQL:
         return operation is None or operation.operation is OperationType.QUERY
 
     def _read(self, query: str) -> DocumentNode | Answer:
-        if len(query) > DOCUMENT_CHARS:
-            return self._parse(query)
         known = self._parsed.get(query)
         if known is None:
             known = _OVERHEAD + len(query), self._parse(query)
@@ -124,11 +121,11 @@ class GraphQL:
 
     def _parse(self, query: str) -> DocumentNode | Answer:
         try:
+            limits.check_length(query)
             document = parse(query, max_tokens=limits.MAX_TOKENS, allow_empty_selection_sets=False)
+            limits.check_repetitions(document)
         except GraphQLSyntaxError as error:
             return Answer("refused", {"errors": [_with_code(error, "GRAPHQL_PARSE_FAILED")]})
-        try:
-            limits.check_repetitions(document)
         except limits.QueryTooComplex as refusal:
             return Answer("refused", {"errors": [dict(refusal.formatted)]})
         errors = validate(

@@ -1,4 +1,4 @@
-"""Limits of one document: depth, aliases and cost, computed before anything is read.
+"""Limits of one document: length, depth, aliases and cost, computed before anything is read.
 
 The cost is one for each field, times the size of every list around it, whether the size is in the document or in a
 variable.
@@ -28,6 +28,8 @@ from graphql import (
     get_named_type,
 )
 
+MAX_CHARACTERS: Final = 20_000
+"""White space and long strings are few tokens, yet the place of each error is found by reading from the beginning."""
 MAX_TOKENS: Final = 2_000
 MAX_DEPTH: Final = 16
 MAX_ALIASES: Final = 20
@@ -59,6 +61,12 @@ class QueryTooComplex(GraphQLError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, extensions={"code": "QUERY_TOO_COMPLEX"})
+
+
+def check_length(query: str) -> None:
+    """Check what parsing costs. Raises: QueryTooComplex."""
+    if len(query) > MAX_CHARACTERS:
+        raise QueryTooComplex(f"The query has more than {MAX_CHARACTERS} characters; variables may hold longer texts.")
 
 
 def check_repetitions(document: DocumentNode) -> None:
