@@ -43,7 +43,6 @@ _OPTIONAL_FIELDS_SINCE: Final = (1, 0, 0, 0)
 """Earlier extensions reject an answer with an unknown field."""
 
 
-@lru_cache(maxsize=256)
 def check_version(version_header: str) -> GateVerdict:
     """Check the extension's version; a blank header is a missing one. Source: docs/protocol.md 1.6."""
     version = parse_version(version_header) if version_header else None
@@ -52,7 +51,6 @@ def check_version(version_header: str) -> GateVerdict:
     return "ok" if version is not None and _MINIMUM is not None and version >= _MINIMUM else "outdated"
 
 
-@lru_cache(maxsize=256)
 def supports_optional_fields(version_header: str) -> bool:
     """Whether this extension accepts the optional fields of answers."""
     return (parse_version(version_header) or (0, 0, 0, 0)) >= _OPTIONAL_FIELDS_SINCE
@@ -73,18 +71,20 @@ def key_hash(api_key: str) -> str:
     return sha256(api_key.encode()).hexdigest()
 
 
-READERS: Final = 10_000
-"""How many hashes are cached."""
-
-
-@lru_cache(READERS)
 def derive_viewer_key(instance_key_hash: str | None, address: str, user_agent: str) -> str:
-    """The viewer's hash: of the instance key, otherwise of address and browser. Source: docs/protocol.md 4."""
+    """The viewer's hash: of the instance key, otherwise of address and browser. Source: docs/protocol.md 4.
+
+    Not cached: a browser may name itself in 400 KB, and a cache of hashes would keep them all.
+    """
     who = f"anon:{address}:{user_agent}" if instance_key_hash is None else f"apikey:{instance_key_hash}"
     return sha256(who.encode()).hexdigest()
 
 
-@lru_cache(READERS)
+RANGES: Final = 10_000
+"""How many hashes are cached."""
+
+
+@lru_cache(RANGES)
 def derive_ip_range_key(prefix: str) -> str:
     """The hash of an address range. Source: docs/protocol.md 4."""
     return sha256(f"iprange:{prefix}".encode()).hexdigest()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import tracemalloc
 from dataclasses import replace
 from datetime import timedelta, timezone
 from hashlib import sha256
@@ -88,6 +90,27 @@ async def test_a_prior_without_findings_is_still_a_prior() -> None:
     bench = bench_with(VersionView(POST, None, Prior(INVESTIGATION, ())))
     answer = data(VIEW, await bench.mutate(VIEW, {"postVersionId": str(VERSION)}))
     assert answer["priorInvestigationResult"]["oldClaims"] == []
+
+
+async def test_nothing_of_a_requests_headers_is_kept() -> None:
+    """The server takes 400 KB of them, and many requests would fill the memory."""
+    bench, long, requests = bench_with(VersionView(POST, None, None)), "x" * 100_000, 40
+
+    async def send() -> None:
+        for number in range(requests):
+            body = {"postVersionId": str(VERSION)}
+            await bench.mutate(VIEW, body, user_agent=f"{number}{long}")
+            await bench.mutate(VIEW, body, x_openerrata_extension_version=f"{number}{long}")
+            await bench.mutate(VIEW, body, x_openerrata_extension_version=f"{number}.{len(long) * '0'}1")
+
+    tracemalloc.start()
+    try:
+        await send()
+        gc.collect()  # of the client, whose requests refer to themselves
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < requests * len(long) / 2
 
 
 @pytest.mark.requirement("2.2-05", "2.6-10")
