@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from random import Random
+from time import perf_counter
 from uuid import UUID
 
 import pytest
@@ -150,6 +151,18 @@ async def test_a_text_of_any_length_can_be_looked_for(database: tuple[str, Datab
             for words, expected in ((said, 1), (said + "x", 0), ("x" * 400_000, 0), ("§ " * 9_000, 0)):
                 hits = await Search(connection).with_offset(normalise_words(words, None), FILTERS[0], 0, 20)
                 assert len(hits) == expected, words[:80]
+
+
+async def test_a_long_text_is_put_into_lower_case_once_and_not_for_each_document(database: tuple[str, Database]) -> None:
+    """What a connection repeats ten times gets a plan without values, in which nothing is reckoned beforehand."""
+    _, reader = database
+    words, took_s = "§ q " * 100 + "x" * 400_000, []
+    async with reader.connect() as connection:
+        for _ in range(20):
+            began = perf_counter()
+            assert await Search(connection).newest(words, Filters(), None, 20) == []
+            took_s.append(perf_counter() - began)
+    assert min(took_s[-4:]) < 5 * min(took_s[:4])
 
 
 async def test_nothing_is_ever_scanned(database: tuple[str, Database]) -> None:

@@ -185,7 +185,7 @@ def _scope(filters: Filters, after: Place | None) -> _Scope:
 
 def _containing(text: str) -> Condition:
     beginning = text[:INDEXED_CHARACTERS]
-    whole = "strpos(body, lower(:text)) > 0"
+    whole = "strpos(body, (SELECT lower(:text))) > 0"  # once, since it may be half a megabyte, and not for each row
     values = {"text": text, "pattern": like_pattern(beginning), "beginning": beginning}
     if has_trigram(beginning):
         return Condition(whole, f"body LIKE lower(:pattern) AND {whole}", values, is_common(beginning))
