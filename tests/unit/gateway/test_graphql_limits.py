@@ -86,6 +86,17 @@ async def test_what_has_to_be_counted_costs_more_than_what_is_known() -> None:
     assert (await answer("{ " + kept + " }")).outcome != "refused"
 
 
+async def test_words_are_looked_for_a_few_times_and_not_once_for_each_alias() -> None:
+    """Twenty phrases of common words took a kilobyte to ask and a minute of the database to answer."""
+
+    def several(number: int) -> str:
+        found = "searchInvestigations(query: $words, limit: 1) { hasMore }"
+        return "query ($words: String) { " + " ".join(f"a{n}: {found}" for n in range(number)) + " }"
+
+    assert (await answer(several(4), words="of the")).outcome != "refused"
+    assert "asks for more" in await refusal(several(5), words="of the")
+
+
 async def test_depth_is_counted_through_fragments() -> None:
     def nested(levels: int, innermost: str = "name") -> str:
         return "ofType { " * levels + innermost + " }" * levels

@@ -37,8 +37,8 @@ MAX_COST: Final = 5_000
 MAX_REPETITIONS: Final = 10_000
 """The sum of squares of how often each name is asked for, since fields of one name are compared with each other."""
 ROOT_COST: Final = 10
-WINDOW_COST: Final = 1_000
-"""Counting within a time window reads all of the window."""
+READING_COST: Final = 1_000
+"""Counting within a time window reads all of the window, and to look for words may be to read every text."""
 PAGE: Final = 20
 """The default size of a list."""
 
@@ -46,14 +46,14 @@ PAGE_LIMIT: Final = 100
 """The largest size of a list; a larger one is refused by the resolver."""
 
 _SIZES: Final = ("first", "limit")
-_WINDOW: Final = ("windowStart", "windowEnd")
+_READING: Final = ("windowStart", "windowEnd", "query")
 _OPEN: Final = "postInvestigations"
 """The only list without a size argument."""
 
 
 def _field_cost(node: FieldNode) -> int:
     """The cost of a field of `Query` itself."""
-    return WINDOW_COST if any(each.name.value in _WINDOW for each in node.arguments or ()) else ROOT_COST
+    return READING_COST if any(each.name.value in _READING for each in node.arguments or ()) else ROOT_COST
 
 
 class QueryTooComplex(GraphQLError):
