@@ -151,3 +151,22 @@ async def test_without_the_tables_a_client_is_to_try_again() -> None:
         status, body = await ask("uriPatterns=*")
     assert [line["path"] for line in logs if line["event"] == "unavailable"] == [QUERY]
     assert (status, body["error"], "try again" in body["message"]) == (503, "InternalServerError", True)
+
+
+def test_a_label_is_signed_once_however_often_it_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signature takes half a millisecond, and anybody may ask for 250 labels at once."""
+    signed, sign = [], LabelKey.sign
+
+    def signing(key: LabelKey, data: bytes) -> bytes:
+        signed.append(data)
+        return sign(key, data)
+
+    monkeypatch.setattr(LabelKey, "sign", signing)
+    labeler = Labeler("did:plc:z72i7hdynmk6r22z27h6tvur", LabelKey.parse("2f" * 32))
+    taken_back = LABEL.model_copy(update={"neg": True})
+    served = [labeler.sign(label) for label in (LABEL, taken_back, LABEL, taken_back)]
+    assert (served[0], served[1]) == (served[2], served[3])
+    assert served[0] != served[1]
+    assert len(signed) == 2
+    other = Labeler("did:plc:z72i7hdynmk6r22z27h6tvur", LabelKey.parse("3f" * 32))
+    assert other.sign(LABEL)["sig"] != served[0]["sig"]
