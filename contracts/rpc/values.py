@@ -41,6 +41,7 @@ JS_WHITE_SPACE: Final = (
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 """What JavaScript's `trim` removes; Python's `strip` differs in both directions."""
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _INSTANT: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]+))?)?Z"
 )
@@ -95,8 +96,12 @@ def _web_url(value: str) -> str:
 
 
 def is_web_url(url: str) -> bool:
-    """Whether an absolute URL is http or https, so that it may be stored, shown and fetched."""
-    return ada_url.URL(url).protocol in ("http:", "https:")
+    """Whether an absolute URL is http or https, so that it may be stored, shown and fetched.
+
+    An observation may hold forty thousand, and to parse one takes ten times as long as to look at how it begins.
+    """
+    scheme = _SCHEME.match(url)
+    return (ada_url.URL(url).protocol if scheme is None else scheme[0].lower()) in ("http:", "https:")
 
 
 def is_storable_picture(url: str) -> bool:
