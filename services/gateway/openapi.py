@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+from contracts.rpc.errors import ERROR_CODES, OpenErrataCode
 from platforms import PLATFORMS
 from services.gateway.procedure import Procedure
+from services.gateway.public.described import refuse
 
 Schema = dict[str, Any]
 """A JSON schema or a part of the OpenAPI document, as FastAPI writes it: JSON of any depth."""
@@ -21,15 +23,23 @@ _VERSION: Final = {
 _ERRORS: Final = {
     "400": "The request cannot be read, or asks for something that cannot be",
     "401": "No usable credentials",
-    "412": "The extension is too old",
-    "413": "The request is too large",
+    "429": "Too many requests of this network; try again later",
+    "500": "Something is wrong with this service",
     "503": "Something behind this service does not answer; try again",
 }
+_OF_VERSIONS: Final = {"412": "The extension is too old"}
+_OF_BODIES: Final = {
+    "408": "The request did not arrive in time",
+    "413": "The request is too large",
+    "415": "The content type is not application/json",
+}
+_ERROR: Final = "RpcError"
 
 
 def add_procedures(schema: Schema, table: Mapping[str, Procedure], prefix: str) -> Schema:
     """Add every procedure to an OpenAPI document, in place."""
     definitions = schema.setdefault("components", {}).setdefault("schemas", {})
+    definitions[_ERROR] = _error()
     for procedure in table.values():
         schema.setdefault("paths", {})[f"{prefix}{procedure.name}"] = {
             method.lower(): _operation(procedure, method, definitions) for method in sorted(procedure.methods)
@@ -68,8 +78,13 @@ def _events() -> Schema:
         "parameters": [*parameters, {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}],
         "responses": {
             "200": {"description": "Events, without an end", "content": {"text/event-stream": text}},
-            "400": {"description": "A parameter cannot be understood, or the log never reached Last-Event-ID"},
-            "503": {"description": "Too many clients; try again after Retry-After"},
+            **refuse(
+                {
+                    "400": "A parameter cannot be understood, or the log never reached Last-Event-ID",
+                    "429": "Too many clients of this network; try again after Retry-After",
+                    "503": "Too many clients; try again after Retry-After",
+                }
+            ),
         },
     }
 
@@ -78,6 +93,7 @@ def _operation(procedure: Procedure, method: str, definitions: Schema) -> Schema
     answer = procedure.answer.json_schema(by_alias=True, mode="serialization", ref_template=_REF)
     definitions.update(answer.pop("$defs", {}))
     envelope = _object(result=_object(data=answer))
+    errors = _ERRORS | (_OF_VERSIONS if procedure.versioned else {}) | (_OF_BODIES if method == "POST" else {})
     operation: Schema = {
         "operationId": f"{procedure.name}.{method.lower()}",
         "tags": ["extension" if procedure.versioned else "public"],
@@ -85,20 +101,40 @@ def _operation(procedure: Procedure, method: str, definitions: Schema) -> Schema
         "description": (procedure.handle.__doc__ or "").strip().partition("\n")[0],
         "parameters": [_VERSION] if procedure.versioned else [],
         "responses": {
-            "200": {"description": "The answer", "content": {"application/json": {"schema": envelope}}},
-            **{status: {"description": text} for status, text in _ERRORS.items()},
+            "200": {"description": "The answer", "content": _json(envelope)},
+            **{
+                status: {"description": text, "content": _json({"$ref": _REF.format(model=_ERROR)})}
+                for status, text in sorted(errors.items())
+            },
         },
     }
     if procedure.question is None:
         return operation
     question = procedure.question.json_schema(by_alias=True, ref_template=_REF)
     definitions.update(question.pop("$defs", {}))
-    content = {"application/json": {"schema": question}}
+    content = _json(question)
     if method == "GET":
         operation["parameters"].append({"name": "input", "in": "query", "required": True, "content": content})
     else:
         operation["requestBody"] = {"required": True, "content": content}
     return operation
+
+
+def _error() -> Schema:
+    """Source: docs/protocol.md 1.4 and 1.6."""
+    text = {"type": "string"}
+    data = _object(code={"enum": list(ERROR_CODES)}, httpStatus={"type": "integer"})
+    data["properties"] |= {
+        "path": text,
+        "openerrataCode": {"enum": list(get_args(OpenErrataCode))},
+        "minimumSupportedExtensionVersion": text,
+        "receivedExtensionVersion": {"type": ["string", "null"]},
+    }
+    return _object(error=_object(message=text, code={"type": "integer"}, data=data))
+
+
+def _json(schema: Schema) -> Schema:
+    return {"application/json": {"schema": schema}}
 
 
 def _object(**properties: object) -> Schema:

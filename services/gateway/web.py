@@ -55,6 +55,9 @@ _REFUSALS: Final = {
     "404": "There is no finished investigation with this id",
     "503": "Something behind this service does not answer; try again",
 }
+_BROKEN: Final[dict[int | str, Schema]] = {
+    503: {"description": "Not now; `broken` names why", "content": {"application/json": {"schema": {}}}}
+}
 _PUBLIC: Final = TypeAdapter(PublicResult)
 _ASYNCAPI: Final = files("contracts") / "asyncapi.json"
 
@@ -146,7 +149,7 @@ def shell(
     lacking_now = partial(health_cache.get_or_make, "lacking", checks.find_degraded)
     app = FastAPI(title="OpenErrata", version="1", docs_url=None, redoc_url=None)
 
-    @app.get("/health", tags=["service"])
+    @app.get("/health", tags=["service"], responses=_BROKEN)
     async def health() -> JSONResponse:
         """Whether readers can be served now."""
         broken = list(await broken_now())
@@ -157,7 +160,7 @@ def shell(
         }
         return JSONResponse(body, 503 if broken else 200, {"cache-control": "no-store"})
 
-    @app.get("/ready", tags=["service"])
+    @app.get("/ready", tags=["service"], responses=_BROKEN)
     async def ready() -> JSONResponse:
         """Whether a load balancer should prefer this gateway: everything it needs works."""
         broken = [name for found in await asyncio.gather(broken_now(), lacking_now()) for name in found]

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
-from starlette.responses import PlainTextResponse
+from starlette.responses import Response
 
 from contracts.jobs.catalogue import (
     EditRequest,
@@ -145,7 +145,7 @@ def describe_stream(problems: Collection[ProblemCode]) -> Schema:
 
 def _as_text(described: Schema, media_type: str) -> Schema:
     described["responses"][200]["content"] = {media_type: {"schema": _STRING}}
-    return described | {"response_class": PlainTextResponse}
+    return described | {"response_class": Response}  # FastAPI would list the type of any other class beside it
 
 
 def _errors(codes: Iterable[ProblemCode]) -> Mapping[int, Schema]:

@@ -1,0 +1,91 @@
+"""The OpenAPI document lists each status that a route answers with, and the errors that come with it as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any
+
+import httpx
+import pytest
+
+from services.gateway.http import BODY_BYTES
+from services.gateway.ports import Unavailable
+from tests.unit.gateway.fakes import INVESTIGATION, Bench
+
+VIEW = "post.recordViewAndGetStatus"
+LOOK = "post.getInvestigation"
+
+
+async def problems(bench: Bench, response: httpx.Response) -> list[str]:
+    """What the document does not say of an answer, or says otherwise."""
+    document = (await bench.http.get("/openapi.json")).json()
+    operation = document["paths"][response.request.url.path][response.request.method.lower()]
+    described = operation["responses"].get(str(response.status_code), {}).get("content", {})
+    media_type = response.headers["content-type"].partition(";")[0]
+    if list(described) != [media_type]:
+        return [f"{response.status_code} with {media_type}"]
+    schema = described[media_type]["schema"]
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return list(misfits(schema, response.json()))
+
+
+def misfits(schema: dict[str, Any], value: Any) -> Iterator[str]:
+    """Keys of objects, at any depth, that are missing or are not described; words that are none of an enumeration."""
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{value!r} is none of {schema['enum']}"
+    if "properties" in schema:
+        yield from sorted({*schema["required"]} - value.keys())
+        yield from sorted(value.keys() - schema["properties"].keys())
+        for key in value.keys() & schema["properties"].keys():
+            yield from misfits(schema["properties"][key], value[key])
+
+
+@pytest.mark.parametrize(
+    ("status", "procedure", "body", "headers"),
+    [
+        (400, VIEW, b"{", {}),
+        (401, "post.investigateNow", json.dumps({"postVersionId": "x"}).encode(), {}),
+        (412, VIEW, b"{}", {"x_openerrata_extension_version": "0.1.0"}),
+        (412, VIEW, b"{}", {"x_openerrata_extension_version": ""}),
+        (413, VIEW, b" " * (BODY_BYTES + 1), {}),
+        (415, VIEW, b"{}", {"content_type": "text/html"}),
+    ],
+)
+async def test_refusals_of_procedures(status: int, procedure: str, body: bytes, headers: dict[str, str]) -> None:
+    bench = Bench()
+    response = await bench.mutate(procedure, body, **headers)
+    assert response.status_code == status
+    assert await problems(bench, response) == []
+
+
+async def test_too_many_requests_and_servers_that_are_silent() -> None:
+    bench = Bench()
+    hint = {"platform": "LESSWRONG", "externalId": "1"}
+    for _ in range(20):
+        await bench.mutate("post.hint", hint)
+    many = await bench.mutate("post.hint", hint)
+    bench.reads.error = Unavailable("the database")
+    silent = await bench.query(LOOK, {"investigationId": str(INVESTIGATION)})
+    assert (many.status_code, silent.status_code) == (429, 503)
+    assert await problems(bench, many) == await problems(bench, silent) == []
+
+
+async def test_a_parameter_of_the_events_and_health() -> None:
+    bench = Bench()
+    wrong = await bench.http.get("/events", params={"after": "x"})
+    bench.health.names = ("broker",)
+    sick, unready = await bench.http.get("/health"), await bench.http.get("/ready")
+    assert (wrong.status_code, sick.status_code, unready.status_code) == (400, 503, 503)
+    for each in (wrong, sick, unready):
+        assert await problems(bench, each) == []
+
+
+@pytest.mark.parametrize(("route", "media_type"), [("report", "text/markdown"), ("events", "text/event-stream")])
+async def test_a_text_is_of_one_type(route: str, media_type: str) -> None:
+    document = (await Bench(jobs=True).http.get("/openapi.json")).json()
+    keys = ("paths", f"/v1/jobs/{{job_id}}/{route}", "get", "responses", "200", "content")
+    content: dict[str, Any] = reduce(lambda part, key: part[key], keys, document)
+    assert list(content) == [media_type]
