@@ -40,7 +40,7 @@ def command() -> None:
     \b
     openerrata breaker show
     openerrata breaker half-open ALL --cause "An index was empty; it is full again." --by "A. Operator"
-    python -m tests.bench cases --tier gate --live --max-usd 20 > gate.txt
+    python -m tests.bench cases --tier gate --live --max-usd 20 --window 400000 > gate.txt
     openerrata breaker close ALL --cause "The trial was clean." --by "A. Operator" --report gate.txt
     openerrata breaker release ALL --note "The fault was ours, and none of it was in this correction."
     """

@@ -33,7 +33,7 @@ def command() -> None:
 
     \b
     openerrata variant show
-    python -m tests.bench cases --tier gate --live --max-usd 20 > gate.txt
+    python -m tests.bench cases --tier gate --live --max-usd 20 --window 400000 > gate.txt
     openerrata variant admit 5a1c9e02 --report gate.txt --by "A. Operator"
     """
 

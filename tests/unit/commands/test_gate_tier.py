@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 
 import click
@@ -9,10 +11,14 @@ import pytest
 
 from accuracy.facts import GateTier
 from services.commands.gate_tier import TierReport, read_gate_tier
+from tests.architecture.sources import ROOT
+from tests.bench import __main__ as bench
+from tests.bench import bench_cases
 from tests.bench.casebook import posts
 from tests.bench.casereport import print_report
 from tests.bench.caserun import Result
 from tests.bench.report import Report
+from tests.support.command_line import commands
 
 
 def write(folder: Path, capsys: pytest.CaptureFixture[str], tier: str = "gate", failure: str | None = None) -> Path:
@@ -57,3 +63,19 @@ def test_anything_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
         file.write_bytes(b"\xff")
     with pytest.raises(click.ClickException, match="report"):
         read_gate_tier(file)
+
+
+def test_the_tier_can_be_run_as_the_commands_and_the_guide_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = dict(commands())
+    helps = [str(shown[name,].help) for name in ("breaker", "variant")]
+    guide = (ROOT / "docs" / "operations" / "tasks.md").read_text()
+    lines = [re.findall(r"python -m tests\.bench (cases --tier gate[^>`]*) >", text) for text in (*helps, guide)]
+    assert all(lines), "it is not shown everywhere"
+    asked: list[bench_cases.Options] = []
+    monkeypatch.setattr(bench_cases, "bench", lambda folder, report, options: asked.append(options))
+    for (line,) in lines:
+        monkeypatch.setattr(sys, "argv", ["bench", *line.split()])
+        assert bench.main() == 0, capsys.readouterr().err
+    assert {(each.tier, each.live) for each in asked} == {("gate", True)}
