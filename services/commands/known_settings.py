@@ -47,10 +47,11 @@ def check_environment() -> None:
 @cache
 def list_known() -> frozenset[str]:
     """All variables of the installed services and commands."""
-    return settings.variables(_classes()) | _READ_ELSEWHERE
+    return settings.variables(list_classes()) | _READ_ELSEWHERE
 
 
-def _classes() -> Iterator[type[BaseSettings]]:
+def list_classes() -> Iterator[type[BaseSettings]]:
+    """The classes of settings of the installed services and commands."""
     for module in (settings, model_settings, *_modules()):
         for each in vars(module).values():
             if isinstance(each, type) and issubclass(each, BaseSettings) and each.__module__ == module.__name__:

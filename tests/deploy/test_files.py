@@ -23,6 +23,7 @@ from tests.support.command_line import parsed
 from tests.support.monitored import RULES, asked, expressions
 
 DEPLOY = ROOT / "deploy"
+OPERATIONS = ROOT / "docs" / "operations"
 CHART = DEPLOY / "helm" / "openerrata"
 TESTS = RULES.with_name("openerrata.test.yaml")
 
@@ -31,11 +32,15 @@ def loaded(path: Path) -> Any:
     return yaml.safe_load(path.read_text())
 
 
-def metrics() -> set[str]:
-    """Every metric that the code declares."""
+def declared() -> set[str]:
+    """Every metric that the code declares, by the name that it has there."""
     text = "\n".join(source.path and (ROOT / source.path).read_text() for source in sources("kit", "services"))
-    declared = set(re.findall(r'"(openerrata_[a-z_]+)"', text))
-    return declared | {f"{name}_total" for name in declared}  # a counter's name gains this where it lacks it
+    return set(re.findall(r'"(openerrata_[a-z_]+)"', text))
+
+
+def metrics() -> set[str]:
+    """Every metric that can be asked for."""
+    return declared() | {f"{name}_total" for name in declared()}  # a counter's name gains this where it lacks it
 
 
 @cache
@@ -50,9 +55,15 @@ def test_every_metric_that_is_asked_for_exists(where: str, expression: str) -> N
     assert asked(expression) or "up{" in expression, where
 
 
+def test_every_metric_is_described_and_exists() -> None:
+    described = set(re.findall(r"`(openerrata_[a-z_]+)", (OPERATIONS / "monitoring.md").read_text()))
+    assert described - metrics() == set()
+    assert {name for name in declared() if not described & {name, f"{name}_total"}} == set()
+
+
 def test_every_alert_has_a_runbook_and_every_runbook_its_alert() -> None:
     alerts = {rule["alert"]: rule for group in loaded(RULES)["groups"] for rule in group["rules"]}
-    runbooks = ROOT / "docs" / "operations" / "runbooks"
+    runbooks = OPERATIONS / "runbooks"
     pages = {page.stem: page.read_text() for page in runbooks.glob("*.md") if page.stem != "README"}
     assert set(pages) == set(alerts)
     index = (runbooks / "README.md").read_text()
@@ -66,7 +77,7 @@ def test_every_alert_has_a_runbook_and_every_runbook_its_alert() -> None:
 
 def test_what_the_log_is_said_to_say_is_in_the_code() -> None:
     """Sentences quoted in the list of faults; those with a gap are left out."""
-    faults = (ROOT / "docs" / "operations" / "faults.md").read_text().partition("## Under fire")[2]
+    faults = (OPERATIONS / "faults.md").read_text().partition("## Under fire")[2]
     quoted = set(re.findall(r"`([a-z]+(?:,? [a-z]+){2,}(?:: [a-z ]+)?)`", faults))
     code = "\n".join((ROOT / source.path).read_text() for source in sources("kit", "services"))
     assert len(quoted) > 10

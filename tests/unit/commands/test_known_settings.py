@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 
@@ -14,10 +15,10 @@ from click.testing import CliRunner
 from kit.settings import SettingsError, refuse_unknown
 from platforms import PLATFORMS, has_public_source
 from services.__main__ import COMMANDS, main
-from services.commands.known_settings import check_environment, list_known
+from services.commands.known_settings import check_environment, list_classes, list_known
 from services.commands.shared import handle_errors
 from tests.architecture import rules
-from tests.architecture.sources import sources
+from tests.architecture.sources import ROOT, sources
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,19 @@ def test_every_setting_that_the_sources_define_is_known() -> None:
     of_tests = ("VECTORS", "TEST_MODEL", "TEST_MODEL_URL")
     elsewhere = {f"OPENERRATA_{name}" for name in ("API_KEY", "DATA_DIR", "IMAGE", "SERVER", *of_tests)}
     assert list_known() - defined == elsewhere | {name for name in list_known() if not name.startswith("OPENERRATA_")}
+
+
+def test_numbers_that_the_list_of_settings_gives_as_defaults_are_those_of_the_code() -> None:
+    page = (ROOT / "docs" / "operations" / "settings.md").read_text()
+    written = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| `?([\d,.]+)`? \|", page, re.MULTILINE))
+    defaults = {
+        f"{each.model_config.get('env_prefix', '')}{name}".upper(): field.default
+        for each in list_classes()
+        for name, field in each.model_fields.items()
+        if isinstance(field.default, (int, float)) and not isinstance(field.default, bool)
+    }
+    assert len(defaults) > 80
+    assert {name: float(text.replace(",", "")) for name, text in written.items() if name in defaults} == defaults
 
 
 @pytest.mark.parametrize(
