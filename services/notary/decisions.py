@@ -70,6 +70,17 @@ NOT_LOGGED: Final[frozenset[type[v1.Event]]] = frozenset(
         v1.RetentionPurged,
         v1.EntityErasureOrdered,
         v1.LabelIssued,
+        # the catalogue and publishers of sources; their pages have their history
+        v1.EntryPublished,
+        v1.EntryStaled,
+        v1.EditMade,
+        v1.FlagResolved,
+        v1.PublisherScored,
+        v1.PublisherRated,
+        v1.PublisherEpochClosed,
+        # figures, which are computed from other facts
+        v1.MetricSampled,
+        v1.PatternRecorded,
     }
 )
 LOGGED: Final = tuple(event for event in v1.EVENTS if event not in NOT_LOGGED)
