@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from contracts.topology import CONSUMERS, JOBS, STREAMS, stream_of
+from contracts.topology import CONSUMERS, STREAMS, stream_of
 from contracts.v1 import (
     EVENTS,
     PREFIX,
@@ -118,13 +118,6 @@ _CURATOR: Final = (
     MetricSampled,
     PatternRecorded,
 )
-WITHOUT_PUBLISHER: Final[frozenset[type[Event]]] = frozenset(
-    event
-    for event in EVENTS
-    if stream_of(event) is JOBS
-    and event not in (*_AUDITOR, *_GATEWAY, *_CURATOR, LlmStageConfigured, PublisherRated, EntityErasureOrdered)
-)
-"""Facts whose services are not built yet; each leaves this list with the first service that publishes it."""
 PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     ObservationReceived: ("gateway",),
     ObservationUnverifiable: ("gateway",),
@@ -177,7 +170,6 @@ PUBLISHERS: Final[dict[type[Event], tuple[str, ...]]] = {
     PublisherRated: ("commands",),
     **dict.fromkeys(_CURATOR, ("curator",)),
     MetricSampled: ("commands", "curator"),
-    **dict.fromkeys(WITHOUT_PUBLISHER, ()),
 }
 """Who tells each fact; a test compares this with the classes that services construct."""
 
