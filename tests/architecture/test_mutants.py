@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.mutants.listing import Mutant, UnusableMutant, check, mutants
+from tests.mutants.run import run_tests
 
 
 @pytest.mark.parametrize("mutant", tuple(mutants()), ids=str)
@@ -39,3 +40,17 @@ def test_refuses_what_fits_no_more(tmp_path: Path, changed: dict[str, Any]) -> N
     check(MUTANT, tmp_path)
     with pytest.raises(UnusableMutant):
         check(replace(MUTANT, **changed), tmp_path)
+
+
+@pytest.mark.parametrize("package", ["kit", "client/src/openerrata_client"])
+def test_what_is_tested_is_the_copy(tmp_path: Path, package: str) -> None:
+    """Otherwise a mutant of a package that is installed would be the code itself."""
+    (tmp_path / package).mkdir(parents=True)
+    (tmp_path / package / "__init__.py").touch()
+    name = Path(package).name
+    (tmp_path / "test_code.py").write_text(
+        f"from pathlib import Path\nimport {name}\n\ndef test_place():\n"
+        f"    assert Path({name}.__file__).is_relative_to({str(tmp_path)!r})\n"
+    )
+    status, output = run_tests(tmp_path, ["test_code.py"])
+    assert status == 0, output

@@ -75,7 +75,7 @@ def run_tests(tree: Path, tests: Sequence[str], within_s: float = TIMEOUT_S) -> 
     with subprocess.Popen(
         command,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(tree)},
+        env=os.environ | {"PYTHONPATH": f"{tree}{os.pathsep}{tree / 'client/src'}"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
