@@ -40,6 +40,7 @@ def test_it_ends_and_never_waits_longer_than_it_may(
             return
         assert tries <= retries
         assert isinstance(step, Pause)
+        assert not isinstance(outcome, httpx.Response) or outcome.status_code in RETRYABLE
         assert 0 <= step.seconds <= 20
         assert next(exchange) == CALL
     with pytest.raises(StopIteration) as end:

@@ -14,6 +14,7 @@ from kit.web import Fetched, GuardedHttpClient, Policy, Request
 from services.verifier.domain import Budget, Failure, Unavailable
 from services.verifier.fetching import Fetcher, FetchPolicy
 from tests.support.sites import Answer, Fault, Sites
+from tests.support.system import until
 
 PATIENCE = FetchPolicy(
     deadline_s=5.0,
@@ -151,6 +152,21 @@ async def test_pages_that_are_not_there_do_not_count_against_a_host() -> None:
         for _ in range(5):
             await fetcher.fetch(request)
         sites.heal()
+        assert await fetcher.fetch(request) == b"the page"
+
+
+async def test_a_host_that_denies_a_page_after_a_pause_works_again() -> None:
+    patience = replace(PATIENCE, retries=0, breaker_failures=1, breaker_pause_s=0.5)
+    async with fetching(patience) as (sites, fetcher, request):
+        sites.fail("server_error", times=1)
+        await fetcher.fetch(request)
+        sites.fail("not_found", times=1)
+
+        async def denied() -> bool:
+            outcome = await fetcher.fetch(request)
+            return isinstance(outcome, Unavailable) and outcome.reason == "not_found"
+
+        await until(denied, "the host is asked again")
         assert await fetcher.fetch(request) == b"the page"
 
 

@@ -15,7 +15,7 @@ from contracts.v1.parts import EphemeralRef
 from services.curator.rights import Withdrawals
 from tests.support.factories import NOW
 from tests.support.fakes import MemoryLog, StillClock, handled
-from tests.support.job_api import run
+from tests.support.job_api import assertion, run
 from tests.support.objections import cites, decision, objection, requests
 
 THEIRS, OTHER = "https://news.example/a", "https://other.example/b"
@@ -95,6 +95,19 @@ async def test_another_objection_withdraws_nothing(flag: FlagRaised) -> None:
     await curator.hear(flag)
     await curator.hear(decision(flag))
     assert curator.withdrawn == []
+
+
+@pytest.mark.requirement("FH-28")
+async def test_an_analysis_that_a_moderator_invalidated_before_is_withdrawn() -> None:
+    """FH-28: Quotes are withdrawn at once when their owner asks."""
+    flag = objection(1, OTHER)
+    moderated = AssertionInvalidated(assertion_id=assertion(1), analysis_id=run(1), why="MODERATION")
+    curator = Curator(requests(1), cites(1, OTHER), moderated, flag)
+    await curator.hear(flag)
+    assert [each.why for each in curator.log.events if isinstance(each, AssertionInvalidated)] == [
+        "MODERATION",
+        "RIGHTS",
+    ]
 
 
 async def test_a_decision_on_an_erased_objection_withdraws_nothing() -> None:

@@ -107,6 +107,12 @@ async def test_a_silent_witness_is_not_waited_for() -> None:
         assert isinstance(await ask(http, "http://127.0.0.1:1", [], NOTE, 0, prove), Wait)
 
 
+async def test_no_redirect_is_followed() -> None:
+    """An address that a witness names is not the operator's."""
+    action, sent = await ask_scripted(("307 Temporary Redirect\r\nLocation: /prefix/add-checkpoint", b""), COSIGNED)
+    assert (isinstance(action, Cosigned), len(sent)) == (False, 1)
+
+
 async def test_an_answer_without_end_is_cut_off() -> None:
     """What is longer than any answer is none."""
     action, _ = await ask_scripted(("200 OK", COSIGNED[1] * (MAX_ANSWER_BYTES // len(COSIGNED[1]) + 1)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.models.timeouts import ActivityDetector
+from kit.models.timeouts import ActivityDetector, Deadlines, Timeouts
+from tests.support.virtual import run_virtually
 
 STREAM = "text/event-stream; charset=utf-8"
 PINGS = (
@@ -52,3 +54,14 @@ def test_a_word_among_pings_is_heard(pings: list[bytes], word: bytes, cuts: list
 @pytest.mark.parametrize(("data", "said"), [(b" \n", False), (b"", False), (b" {", True)])
 def test_of_a_document_anything_but_blanks_is_heard(data: bytes, said: bool) -> None:
     assert ActivityDetector("application/json").has_content(data) is said
+
+
+def test_all_calls_of_an_attempt_share_its_time() -> None:
+    async def run() -> list[float]:
+        deadlines, ends = Deadlines(Timeouts(call_s=6, run_s=10)), []
+        for _ in range(3):
+            ends.append(deadlines.begin_call())
+            await asyncio.sleep(5)  # on a clock of its own, which waits for nothing
+        return ends
+
+    assert run_virtually(run()) == [6, 10, 10]
