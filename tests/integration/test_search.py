@@ -153,7 +153,7 @@ async def test_a_text_of_any_length_can_be_looked_for(database: tuple[str, Datab
                 assert len(hits) == expected, words[:80]
 
 
-async def test_a_long_text_is_put_into_lower_case_once_and_not_for_each_document(database: tuple[str, Database]) -> None:
+async def test_a_long_text_is_put_into_lower_case_once_and_not_for_each_row(database: tuple[str, Database]) -> None:
     """What a connection repeats ten times gets a plan without values, in which nothing is reckoned beforehand."""
     _, reader = database
     words, took_s = "§ q " * 100 + "x" * 400_000, []
