@@ -83,6 +83,13 @@ def test_every_table_of_the_glossary_says_what_to_avoid() -> None:
     assert any(avoided(GLOSSARY.read_text()))
 
 
+def test_classes_that_the_glossary_names_are_there() -> None:
+    meanings = " ".join(meaning for _, meaning, _ in ROW.findall(GLOSSARY.read_text()))
+    named = set(re.findall(r"`([A-Z][a-z]+(?:[A-Z][a-z]+)*)`", meanings))
+    assert len(named) > 3
+    assert named - {name for source in sources() for name, _ in names(source.tree)} == set()
+
+
 SMALL: Final = "| word | meaning | avoid |\n|---|---|---|\n| publish | store a fact | `tell_once`, bury, `Door` |\n"
 
 
