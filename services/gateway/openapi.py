@@ -8,7 +8,6 @@ from typing import Any, Final, get_args
 from contracts.rpc.errors import ERROR_CODES, OpenErrataCode
 from platforms import PLATFORMS
 from services.gateway.procedure import Procedure
-from services.gateway.public.described import refuse
 
 Schema = dict[str, Any]
 """A JSON schema or a part of the OpenAPI document, as FastAPI writes it: JSON of any depth."""
@@ -47,6 +46,12 @@ def add_procedures(schema: Schema, table: Mapping[str, Procedure], prefix: str) 
     schema["paths"]["/events"] = {"get": _events()}
     _list_platforms(schema)
     return schema
+
+
+def refuse(refusals: dict[str, str]) -> Schema:
+    """Responses with a message, by status, from what each means."""
+    message = _json(_object(message={"type": "string"}))
+    return {status: {"description": words, "content": message} for status, words in refusals.items()}
 
 
 def _list_platforms(part: object) -> None:

@@ -29,14 +29,14 @@ from services.gateway.jobs.routes import PREFIXES as JOB_PREFIXES
 from services.gateway.jobs.routes import JobsApi
 from services.gateway.labels import PREFIX as LABELS
 from services.gateway.labels import LabelsEndpoint
-from services.gateway.openapi import Schema, add_procedures
+from services.gateway.openapi import Schema, add_procedures, refuse
 from services.gateway.ports import Documents, HealthChecks, Unavailable
 from services.gateway.procedure import Procedure
 from services.gateway.public.appeals import PATH as APPEALS
 from services.gateway.public.appeals import AppealsEndpoint
 from services.gateway.public.decision_log import PREFIX as DECISION_LOG
 from services.gateway.public.decision_log import DecisionLogEndpoint
-from services.gateway.public.described import describe_public, refuse
+from services.gateway.public.described import describe_public
 from services.gateway.public.graphql.http import PATH as GRAPHQL
 from services.gateway.public.graphql.http import GraphQLEndpoint
 from services.gateway.public.lookups import PREFIX as LOOKUPS

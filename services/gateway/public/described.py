@@ -7,6 +7,7 @@ from typing import Any, Final
 from pydantic.json_schema import models_json_schema
 
 from lifecycle.audits.scores import PARTS
+from services.gateway.openapi import refuse
 from services.gateway.public.appeals import PATH, AppealRequest
 from services.gateway.public.proofs import PREFIX, SUFFIX, ProofRequest
 
@@ -124,12 +125,6 @@ def _publisher() -> Schema:
             **refuse({"404": "No such source is known"}),
         },
     }
-
-
-def refuse(refusals: dict[str, str]) -> Schema:
-    """Responses with a message, by status, from what each means."""
-    message = _json({"type": "object", "required": ["message"], "properties": {"message": _TEXT}})
-    return {status: {"description": words, "content": message} for status, words in refusals.items()}
 
 
 def _json(schema: Schema) -> Schema:
