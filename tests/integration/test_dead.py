@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import nats.js.errors
 import pytest
 from structlog.testing import capture_logs
 
@@ -20,6 +21,7 @@ from kit import circuit, dead_letters, topology
 from kit.bus import Bus, connect
 from kit.circuit import StopLimit
 from kit.delivery import Delivery
+from kit.erase import erase_messages
 from kit.errors import Reject
 from kit.flow import compute_rates, measure_flow
 from kit.telemetry import Telemetry
@@ -115,6 +117,30 @@ async def test_each_consumer_that_refuses_a_fact_has_a_letter_of_its_own(bus: Bu
             return {kept.dead_letter.consumer for kept in await lying(bus)} == {WORK.name, OTHER.name}
 
         await until(both, "both letters lie")
+
+
+async def test_an_erased_fact_leaves_no_copy_and_others_keep_theirs(bus: Bus) -> None:
+    async with working(bus, Moody(Reject("not today")), Moody(None)):
+        await publish(bus, 2)
+
+        async def both() -> list[dead_letters.StoredDeadLetter] | None:
+            found = await lying(bus)
+            return found if len(found) == 2 else None
+
+        for letter in await until(both, "both are dead letters"):
+            again = replace(WORK, service="selector")  # which takes no such fact, so that it stays where it is
+            await dead_letters.redeliver(bus, again, letter.dead_letter.origin, letter.body, f"again:{letter.number}")
+    for stream in (DEAD, REDELIVERY):
+        assert (await bus.jetstream.stream_info(stream.name)).state.messages == 2
+    for _ in range(2):
+        await erase_messages(bus, ERRATA.name, [1])
+    assert [letter.dead_letter.origin.sequence for letter in await lying(bus)] == [2]
+    state = (await bus.jetstream.stream_info(REDELIVERY.name)).state
+    kept = await bus.jetstream.get_msg(REDELIVERY.name, state.last_seq)
+    assert (state.messages, (kept.headers or {})[dead_letters.SEQUENCE]) == (1, "2")
+    with pytest.raises(nats.js.errors.NotFoundError):
+        await bus.jetstream.get_msg(ERRATA.name, 1)
+    assert (await bus.jetstream.get_msg(ERRATA.name, 2)).seq == 2
 
 
 async def newer(bus: Bus, than: dead_letters.StoredDeadLetter) -> list[dead_letters.StoredDeadLetter]:

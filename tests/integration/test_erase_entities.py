@@ -6,7 +6,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from contracts.v1 import AssertionAnalysed, EntityErasureOrdered, Event, JobFetched
+from contracts.v1 import (
+    AssertionAnalysed,
+    AssertionAnalysisRequested,
+    EntityErasureOrdered,
+    Event,
+    FlagRaised,
+    JobFetched,
+)
 from contracts.v1.ids import analysis_run_id, step_run_id
 from services.projector.erasure.erase import WorkOpen, erase
 from services.projector.erasure.root import ACCOUNT, ASSERTION, JOB, Root
@@ -115,10 +122,25 @@ async def test_a_job_leaves_its_credit_and_what_others_use(database_url: str) ->
 async def test_an_assertion_leaves_the_jobs_that_make_it(database_url: str) -> None:
     """FH-177: Jobs, assertions, entries and accounts can be erased"""
     instance = two_jobs()
+    for name in ("Ships sail.", "Lamps burn."):
+        request = next(
+            event
+            for event, _ in instance.events
+            if isinstance(event, AssertionAnalysisRequested) and event.assertion_id == claim_id_of(name)
+        )
+        flag = FlagRaised(
+            flag_id=uid(f"objection to {name}"),
+            entity_type="CLAIM",
+            issue_type="RIGHTS",
+            description=request.words,
+            claim_sha256=request.canonical_sha256,
+        )
+        instance.tape.add(flag, at=instance.now)
     store, broker = await filled(database_url, instance)
     run = analysis_run_id(SHIPS, 0)
 
-    assert await erased(database_url, broker, ASSERTION, SHIPS) == 3
+    assert await erased(database_url, broker, ASSERTION, SHIPS) == 4
+    assert str(uid("objection to Ships sail.")) not in await dump(database_url)
     after = await everything(database_url)
     assert {row["id"] for row in after["assertion"]} == {str(LAMPS), str(TIDES)}
     assert {row["assertion_id"] for row in after["job_claim"]} == {str(LAMPS), str(TIDES)}

@@ -13,11 +13,14 @@ from contracts.v1 import ErasureOrdered
 from contracts.v1.finding import FindingState
 from kit.database import Database
 from kit.publisher import PublishConflict
+from platforms.base import HIDDEN_BY_AUTHOR
+from services.gateway.public.site.links import post_path
 from services.gateway.record import repository
 from services.investigator.reads import SqlReads
 from services.projector.rebuild.rebuild import rebuild
 from services.projector.rebuild.shadow import shadow
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything
+from tests.integration.test_appeal_feed import SKEET
 from tests.support.gateway import VIEW, migrated, serving
 from tests.support.public_record import MOON, Article, Finding
 from tests.support.published_finding import (
@@ -226,6 +229,24 @@ async def test_the_note_is_erased_with_the_post_and_a_late_change_is_refused(pub
     tables = await everything(published.url)
     assert tables["finding_state"] == []
     assert [row["outcome"] for row in tables["refused_fact"]] == ["refused"]
+
+
+async def test_what_was_retracted_of_an_author_who_asks_not_to_be_shown_is_left_out(published: Published) -> None:
+    claim_id, claim = SKEET.claim(0)
+    await published.tell(*run_of(SKEET))
+    await published.tell(
+        changed("RETRACTED", 0).model_copy(update={"claim_id": claim_id, "investigation_id": SKEET.investigation_id})
+    )
+    shown = {
+        "/retractions": claim.text,
+        f"/investigations/{SKEET.investigation_id}": claim.text,
+        post_path("BLUESKY", SKEET.post.external_id): SKEET.url,
+    }
+    for path, words in shown.items():
+        assert words in await published.page(path), path
+    await published.tell(SKEET.unavailable("later", HIDDEN_BY_AUTHOR))
+    for path, words in shown.items():
+        assert words not in (await published.running.http.get(path)).text, path
 
 
 async def test_retractions_are_paged(published: Published) -> None:

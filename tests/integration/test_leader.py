@@ -12,7 +12,7 @@ from contracts.topology import LEADERS
 from kit import topology
 from kit.bus import connect
 from kit.kv import Bucket
-from kit.leader import RENEW_EVERY_S, VALID_S, Leadership
+from kit.leader import RENEW_EVERY_S, Leadership
 from tests.support.system import until
 
 pytest_plugins = ["tests.support.servers"]
@@ -67,7 +67,7 @@ async def test_a_lease_counts_from_when_it_was_asked_for(
     now_s, create = [0.0], Bucket.create
 
     async def create_slowly(bucket: Bucket, key: str, value: bytes) -> bool:
-        now_s[0] += VALID_S
+        now_s[0] += 0.9 * LEADERS.ttl_s
         return await create(bucket, key, value)
 
     monkeypatch.setattr("kit.leader.monotonic", lambda: now_s[0])

@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.topology import ANALYST_SUBJECTS
-from contracts.v1 import Envelope, ErasureOrdered, encode
+from contracts.v1 import Envelope, ErasureOrdered, decode, encode, encode_parts
 from services.gateway.public.stream.feed import Feed
-from services.gateway.public.stream.question import SHOWN, BadQuestion, Question, read_question
+from services.gateway.public.stream.question import SHOWN, BadQuestion, Question, encode_frame, read_question
 from services.gateway.public.stream.window import Window
 from services.gateway.streaming import HEARTBEAT
 from tests.support.event_log import MemoryEvents
+from tests.support.factories import completed
 from tests.support.system import until
 from tests.unit.gateway.fakes import Bench
 
@@ -75,6 +76,14 @@ def test_what_is_shown_is_what_the_broker_shows_to_analysts() -> None:
     shown = {f"errata.v1.{name}" for name in names}
     assert {subject.removesuffix(".>") for subject in ANALYST_SUBJECTS} == shown
     assert set(SHOWN) == shown, "what no review has approved is nobody's business"
+
+
+def test_the_salt_of_an_event_is_not_shown() -> None:
+    event, salt = completed(), "A" * 43
+    stored = encode_parts(event, event.event_id(), datetime.now(UTC), UUID(int=1), UUID(int=2), salt)
+    assert salt.encode() in stored
+    shown = encode_frame(7, event.subject(), stored).partition(b"data: ")[2].strip()
+    assert decode(event.subject(), shown) == decode(event.subject(), stored).model_copy(update={"salt": None})
 
 
 @pytest.mark.parametrize(

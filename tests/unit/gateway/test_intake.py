@@ -34,6 +34,7 @@ async def test_a_network_stores_so_many_bytes_a_day_and_no_more() -> None:
     assert error(await bench.mutate(REGISTER, post(3), x_forwarded_for="192.0.2.99"))["code"] == "TOO_MANY_REQUESTS"
     assert refused(bench, "quota") == 2
     assert len(bench.log.asked) == 2, "nothing of it is stored"
+    assert [await status(7, x_api_key=f"made-up-{n}") for n in range(2)] == [429, 429], "only keys that are known count"
     assert await status(1) == 200, "what was answered a moment ago stores nothing"
     assert await status(4, "198.51.100.1") == 200, "the quota is one network's"
     bench.key_table.add("instance-key")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from contextlib import nullcontext
 from typing import Any
 
 import orjson
@@ -66,6 +67,26 @@ async def test_a_network_may_send_so_much_and_then_one_a_minute_whatever_comes_o
     assert await status("198.51.100.1", b"application/json") == 200
     clock.pass_by(60)
     assert [await status("192.0.2.1", b"application/json") for _ in range(2)] == [200, 429]
+
+
+@pytest.mark.parametrize(
+    ("kind", "site", "is_taken"),
+    [
+        (b"application/x-www-form-urlencoded", b"cross-site", False),
+        (b"application/x-www-form-urlencoded", b"same-site", False),
+        (b"application/x-www-form-urlencoded", b"same-origin", True),
+        (b"application/json", b"cross-site", True),  # browsers send that only where they were allowed to
+    ],
+)
+async def test_a_form_on_a_page_of_another_site_is_refused(kind: bytes, site: bytes, is_taken: bool) -> None:
+    posted = PostedRequests(StillClock(), lambda _: "192.0.2.1", BodyTimeouts(1, 1))
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": b"{}"}
+
+    scope = {"method": "POST", "headers": [(b"content-type", kind), (b"sec-fetch-site", site)]}
+    with nullcontext() if is_taken else pytest.raises(Refusal, match="on a page of this server"):
+        await posted.read(scope, receive)
 
 
 @pytest.mark.parametrize(

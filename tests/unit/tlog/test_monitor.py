@@ -87,6 +87,23 @@ TAMPERINGS: dict[str, Callable[[], tuple[Seen, tuple[Alarm, ...]]]] = {
     "refers to what comes later": lambda: visit(with_leaf(Leaf(k="retracted", t=NEWEST, ref=(10_000,)))),
     "opens controls that it did not commit to": lambda: visit(with_leaf(Leaf(k="control_opened", t=NEWEST))),
     "takes back nothing": lambda: visit(with_leaf(Leaf(k="retracted", t=NEWEST))),
+    "publishes what it withheld": lambda: visit(
+        [
+            *LEAVES,
+            Leaf(k="held", t=NEWEST).encode(),
+            Leaf(k="hold_ended", t=NEWEST, h=0, why="WITHHELD", ref=(len(LEAVES),)).encode(),
+            Leaf(k="found", t=NEWEST, n=1, ref=(len(LEAVES),)).encode(),
+        ]
+    ),
+    "one of two controls ran before its list": lambda: visit(
+        [
+            *LEAVES,
+            Leaf(k="nothing_found", t=NEWEST).encode(),
+            Leaf(k="control_committed", t=NEWEST, n=2).encode(),
+            Leaf(k="nothing_found", t=NEWEST).encode(),
+            Leaf(k="control_opened", t=NEWEST, ref=tuple(len(LEAVES) + n for n in range(3))).encode(),
+        ]
+    ),
     "many erasures": lambda: visit(with_leaf(Leaf(k="redacted", t=NEWEST, ref=tuple(range(1, 30))))),
 }
 

@@ -98,6 +98,7 @@ FORGED = ExampleLog(LOG.leaves, signing_key(ORIGIN, salt="forged"))
         (submission(9, 5, FORGED, ()), 403),
         (submission(9, 5, LOG, ()), 400),
         (submission(4, 5, LOG, (bytes(32),)), 409),
+        (submission(7, 9), 409),
         (submission(5, 6, LOG, (bytes(32),)), 422),
         (submission(5, 9, FORK), 422),
         (submission(5, 5, FORK), 422),
