@@ -164,7 +164,8 @@ def _audit_pull_request(environment: Mapping[str, str]) -> int:
     if "pull_request" not in event:
         raise OpenErrataError("The event is of no pull request: use this action `on: pull_request`.")
     patterns = environment["AUDIT_FILES"].split()
-    options = Options(max_claims=int(environment["AUDIT_MAX_CLAIMS"]))
+    options = Options(max_claims=_read_number("max-claims", environment["AUDIT_MAX_CLAIMS"]))
+    most = _read_number("max-files", environment["AUDIT_MAX_FILES"])
     headers = {"Authorization": f"Bearer {environment['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"}
     with httpx.Client(base_url=environment["GITHUB_API_URL"], headers=headers, timeout=30) as http:
         forge = Forge(http, environment["GITHUB_REPOSITORY"], event["pull_request"]["number"])
@@ -173,7 +174,7 @@ def _audit_pull_request(environment: Mapping[str, str]) -> int:
             for path in forge.changed_files()
             if any(fnmatch(path, each) for each in patterns) and not Path(path).is_symlink()
         ]
-        chosen = changed[: int(environment["AUDIT_MAX_FILES"])]
+        chosen = changed[:most]
         with Client() as client, ThreadPoolExecutor(AT_ONCE) as pool:
             outcomes = list(pool.map(lambda path: audit(client, path, options), chosen))
         findings = sum(each.status == 1 for each in outcomes)
@@ -189,6 +190,13 @@ def _audit_pull_request(environment: Mapping[str, str]) -> int:
     if outcomes and failed == len(outcomes):
         return COULD_NOT
     return int(findings > 0 and environment["AUDIT_FAIL_ON_FINDINGS"] == "true")
+
+
+def _read_number(name: str, value: str) -> int:
+    """Read an input of the action. Raises: OpenErrataError: it is no number, or below 0."""
+    if not (value.isascii() and value.isdigit()):
+        raise OpenErrataError(f"The input {name} is no number: {value!r}")
+    return int(value)
 
 
 if __name__ == "__main__":

@@ -243,6 +243,16 @@ def test_an_event_of_no_pull_request_is_said_in_one_line(tmp_path: Path, forge: 
     assert "on: pull_request" in done.stderr
 
 
+@pytest.mark.parametrize("number", ["", "many", "-1", "1.5"])
+@pytest.mark.parametrize("name", ["max-claims", "max-files"])
+def test_an_input_that_is_no_number_is_said_in_one_line(
+    tmp_path: Path, forge: Forge, server: JobServer, name: str, number: str
+) -> None:
+    done = run(tmp_path, forge, server, **{name: number})
+    assert (done.returncode, done.stderr) == (2, f"The input {name} is no number: {number!r}\n"), "1 would be a finding"
+    assert server.asked == []
+
+
 def test_the_mark_of_windows_before_a_text_is_none_of_its_words(
     tmp_path: Path, forge: Forge, server: JobServer
 ) -> None:
