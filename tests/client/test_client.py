@@ -312,6 +312,9 @@ def test_what_no_instance_answers_is_named_so_everywhere(client: Client, server:
     server.fail("GET /v1/jobs/{id}/result", Fault(200, body=body))
     with pytest.raises(UnreadableAnswerError):
         job.result()
+    server.fail("GET /v1/jobs/{id}/events", Fault(200, body=body))
+    with pytest.raises(UnreadableAnswerError):
+        next(job.events())
 
 
 def test_an_answer_that_cannot_be_unpacked_is_asked_for_again(

@@ -11,7 +11,6 @@ from typing import Self, TypeVar
 
 import anyio
 import httpx
-from httpx_sse import EventSource
 
 from openerrata_client.calls import (
     CANCEL_S,
@@ -27,7 +26,7 @@ from openerrata_client.calls import (
 )
 from openerrata_client.documents import OpenErrataError
 from openerrata_client.errors import ApiConnectionError, ApiError
-from openerrata_client.events import CUT, NOTHING_MORE, Event, EventCursor
+from openerrata_client.events import CUT, NOTHING_MORE, Event, EventCursor, open_stream
 from openerrata_client.exchanges import (
     Call,
     Exchange,
@@ -191,7 +190,7 @@ class AsyncClient:
                     if response.status_code == NOTHING_MORE:
                         return
                     if response.is_success:
-                        async for sent in EventSource(response).aiter_sse():
+                        async for sent in open_stream(response).aiter_sse():
                             event = cursor.take(sent)
                             if event is not None:
                                 yield event

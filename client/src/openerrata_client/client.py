@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
-from httpx_sse import EventSource
 
 from openerrata_client.calls import (
     QUIET_S,
@@ -24,7 +23,7 @@ from openerrata_client.calls import (
 )
 from openerrata_client.documents import OpenErrataError
 from openerrata_client.errors import ApiConnectionError, ApiError
-from openerrata_client.events import CUT, NOTHING_MORE, Event, EventCursor
+from openerrata_client.events import CUT, NOTHING_MORE, Event, EventCursor, open_stream
 from openerrata_client.exchanges import (
     Call,
     Exchange,
@@ -184,7 +183,7 @@ class Client:
                     if response.status_code == NOTHING_MORE:
                         return
                     if response.is_success:
-                        for sent in EventSource(response).iter_sse():
+                        for sent in open_stream(response).iter_sse():
                             event = cursor.take(sent)
                             if event is not None:
                                 yield event

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from httpx_sse import ServerSentEvent
+import httpx
+from httpx_sse import EventSource, ServerSentEvent
 from pydantic import JsonValue
 
+from openerrata_client.documents import UnreadableAnswerError
 from openerrata_client.errors import ApiConnectionError, ApiError
 from openerrata_client.exchanges import Call, RetryPolicy, job_path
 
 LAST: Final = "ended"
+EVENT_STREAM: Final = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class EventCursor:
     def call(self) -> Call:
         """What opens the stream, behind the last event that was read."""
         resume = {"Last-Event-ID": self._last_id} if self._last_id else {}
-        return Call("GET", self._path, headers={"Accept": "text/event-stream", **resume})
+        return Call("GET", self._path, headers={"Accept": EVENT_STREAM, **resume})
 
     def take(self, sent: ServerSentEvent) -> Event | None:
         """One event; None if this is none. Raises: ApiConnectionError: it cannot be read."""
@@ -67,6 +70,14 @@ class EventCursor:
             raise error
         stated = isinstance(error, ApiError) and error.retry_after_s is not None
         return seconds if stated or self._retry_s is None else self._retry_s
+
+
+def open_stream(response: httpx.Response) -> EventSource:
+    """The events of an answer. Raises: UnreadableAnswerError: it is no stream of them, but a proxy's page or so."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    if kind != EVENT_STREAM:
+        raise UnreadableAnswerError(f"The server's answer is no stream of events, but {kind or 'of no type'}.")
+    return EventSource(response)
 
 
 NOTHING_MORE: Final = 204
