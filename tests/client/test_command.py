@@ -200,6 +200,19 @@ def test_what_takes_too_long_is_cancelled(server: JobServer, article: str) -> No
     assert job.status == "CANCELED"
 
 
+@pytest.mark.parametrize("route", ["GET /v1/jobs/{id}", "GET /v1/jobs/{id}/report"])
+def test_a_job_that_is_lost_sight_of_is_named(
+    server: JobServer, article: str, route: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asyncio.sleep", _at_once)
+    server.fail(route, *[Fault()] * 5)
+    ended = audit(article)
+    (job,) = server.jobs.values()
+    begun, why = ended.stderr.splitlines()
+    assert (ended.exit_code, job.status == "CANCELED") == (2, False)
+    assert (f"The job {job.id} was begun" in begun, "No answer from" in why) == (True, True)
+
+
 def test_what_takes_too_long_to_begin_is_given_up(server: JobServer, article: str) -> None:
     server.fail("POST /v1/analyze", *[Fault(503, headers={"Retry-After": "60"})] * 5)
     ended = audit(article, "--timeout", "0.2")

@@ -20,6 +20,7 @@ import click
 from openerrata_client.async_client import AsyncClient, AsyncJob
 from openerrata_client.calls import CANCEL_S, SERVER_VARIABLE
 from openerrata_client.documents import OpenErrataError
+from openerrata_client.errors import ApiConnectionError, ApiError
 from openerrata_client.events import Event
 from openerrata_client.types import CacheOnlyResult, FullResult, Options
 
@@ -166,6 +167,9 @@ async def _audit(
                 return result, json.dumps(result.received, indent=2) if as_json else await job.report()
             except asyncio.CancelledError:
                 await _cancel(job)
+                raise
+            except (ApiConnectionError, ApiError):
+                click.echo(f"The job {job.id} was begun; GET /v1/jobs/{job.id} says what became of it.", err=True)
                 raise
 
 
