@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
+
+from kit.http import bind
 from services.gateway.http import BODY_BYTES
 from services.gateway.jobs.request_headers import LONGEST_WAIT_S
+from services.gateway.labels import SUBSCRIBE
 from services.gateway.settings import GatewaySettings
 from tests.architecture.sources import ROOT
+from tests.support.system import until
 
+TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 CONFIGURATION = ROOT / "deploy" / "nginx.conf"
 
 
@@ -21,9 +29,14 @@ def seconds(directive: str) -> list[int]:
     return [int(number) * (3_600 if unit == "h" else 1) for number, unit in found]
 
 
-def test_nginx_takes_the_configuration(tmp_path: Path) -> None:
+def find_nginx() -> str:
     nginx = os.environ.get("NGINX") or shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     assert nginx, "install the package nginx-light, or name the program by NGINX"
+    return nginx
+
+
+def test_nginx_takes_the_configuration(tmp_path: Path) -> None:
+    nginx = find_nginx()
     whole = tmp_path / "nginx.conf"
     whole.write_text(f"pid {tmp_path}/pid; error_log stderr; events {{}}\nhttp {{ include {CONFIGURATION}; }}\n")
     ran = subprocess.run([nginx, "-t", "-p", tmp_path, "-c", whole], capture_output=True, text=True, timeout=20)
@@ -38,3 +51,35 @@ def test_the_proxy_agrees_with_the_gateway() -> None:
     assert re.search(r"client_max_body_size\s+(\d+)", text)[1] == str(BODY_BYTES + 4_096)  # type: ignore[index]  # no match fails the test
     assert f"limit_conn openerrata_events {ours.events_clients_per_network};" in text
     assert f"server 127.0.0.1:{ours.port};" in text
+
+
+async def test_subscribers_of_labels_reach_the_gateway(tmp_path: Path) -> None:
+    async def subscribe(socket: ServerConnection) -> None:
+        await socket.send(socket.request.headers["X-Forwarded-For"] if socket.request else "")
+
+    with bind("127.0.0.1", 0) as free:
+        address = "{}:{}".format(*free.getsockname())
+    async with serve(subscribe, "127.0.0.1", 0) as gateway:
+        port = gateway.sockets[0].getsockname()[1]
+        text = CONFIGURATION.read_text().replace("127.0.0.1:8787", f"127.0.0.1:{port}")
+        (tmp_path / "ours.conf").write_text(text.replace("listen 8080", f"listen {address}"))
+        (tmp_path / "nginx.conf").write_text(
+            f"daemon off; master_process off; pid {tmp_path}/pid; error_log stderr; events {{}}\n"
+            f"http {{ access_log off; include {tmp_path}/ours.conf;\n"
+            + "".join(f"{each}_temp_path {tmp_path}/{each};\n" for each in TEMPORARY)
+            + "}\n"
+        )
+        nginx = await asyncio.create_subprocess_exec(find_nginx(), "-p", tmp_path, "-c", tmp_path / "nginx.conf")
+
+        async def forwarded() -> str | None:
+            try:
+                async with connect(f"ws://{address}{SUBSCRIBE}", open_timeout=10) as socket:
+                    return str(await socket.recv())
+            except OSError:
+                return None
+
+        try:
+            assert await until(forwarded, "nginx listens") == "127.0.0.1"
+        finally:
+            nginx.terminate()
+            await nginx.wait()
