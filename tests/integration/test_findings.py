@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from contracts.v1 import ErasureOrdered
+from contracts.v1 import ErasureOrdered, IntegrityAnomalyDetected
 from contracts.v1.finding import FindingState
 from kit.database import Database
 from kit.publisher import PublishConflict
@@ -233,7 +234,15 @@ async def test_the_note_is_erased_with_the_post_and_a_late_change_is_refused(pub
 
 async def test_what_was_retracted_of_an_author_who_asks_not_to_be_shown_is_left_out(published: Published) -> None:
     claim_id, claim = SKEET.claim(0)
-    await published.tell(*run_of(SKEET))
+    dispute = IntegrityAnomalyDetected(
+        post_id=SKEET.post_id,
+        post=SKEET.post,
+        observation_id=uuid4(),
+        kind="author",
+        observed="Bea",
+        canonical="Ada",
+    )
+    await published.tell(*run_of(SKEET), dispute)
     await published.tell(
         changed("RETRACTED", 0).model_copy(update={"claim_id": claim_id, "investigation_id": SKEET.investigation_id})
     )
@@ -241,9 +250,11 @@ async def test_what_was_retracted_of_an_author_who_asks_not_to_be_shown_is_left_
         "/retractions": claim.text,
         f"/investigations/{SKEET.investigation_id}": claim.text,
         post_path("BLUESKY", SKEET.post.external_id): SKEET.url,
+        f"/sitemaps/{datetime.now(UTC):%Y-%m-%d}.xml": str(SKEET.investigation_id),
+        "/graphql?query={integrityAnomalies{edges{node{externalId}}}}": SKEET.post.external_id,
     }
     for path, words in shown.items():
-        assert words in await published.page(path), path
+        assert words in (await published.running.http.get(path)).text, path
     await published.tell(SKEET.unavailable("later", HIDDEN_BY_AUTHOR))
     for path, words in shown.items():
         assert words not in (await published.running.http.get(path)).text, path

@@ -110,8 +110,8 @@ class Posts(Queries):
     async def anomalies(
         self, post: tuple[str, str] | None, platform: str | None, after: tuple[datetime, UUID, str] | None, limit: int
     ) -> list[Anomaly]:
-        """Anomalies of a post, or of a platform, newest first."""
-        conditions: list[str] = []
+        """Anomalies of a post, or of a platform, newest first; none of posts of hidden authors."""
+        conditions = [f"NOT EXISTS (SELECT FROM post p WHERE p.id = integrity_anomaly.post_id AND {BY_HIDDEN})"]
         values: dict[str, object] = {"limit": limit}
         if post is not None:
             conditions.append("post_id = :post")
@@ -122,7 +122,7 @@ class Posts(Queries):
         if after is not None:
             conditions.append("(detected_at, observation_id, kind) < (:at, :id, :kind)")
             values |= {"at": after[0], "id": after[1], "kind": after[2]}
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         query = f"""SELECT observation_id, kind, platform, external_id, observed, canonical, detected_at
-            FROM integrity_anomaly {where} ORDER BY detected_at DESC, observation_id DESC, kind DESC LIMIT :limit"""  # noqa: S608 (our words)
+            FROM integrity_anomaly WHERE {" AND ".join(conditions)}
+            ORDER BY detected_at DESC, observation_id DESC, kind DESC LIMIT :limit"""  # noqa: S608 (our words)
         return await self._all(Anomaly, sql(query), **values)

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import text as sql
 
 from services.gateway.record.connection import Queries
+from services.gateway.record.rows import BY_HIDDEN
 
 _DAYS: Final = sql("""
     WITH RECURSIVE day(starts_at) AS (
@@ -21,15 +22,15 @@ _DAYS: Final = sql("""
     )
     SELECT starts_at FROM day WHERE starts_at IS NOT NULL
 """)
-_ON: Final = sql("""
+_ON: Final = sql(f"""
     SELECT d.investigation_id AS id, d.checked_at, p.platform, p.external_id, d.author_id
     FROM (SELECT * FROM search_document
         WHERE checked_at >= :day AND checked_at < CAST(:day AS timestamptz) + interval '24 hours'
         ORDER BY checked_at DESC, investigation_id DESC LIMIT 16000) d
     JOIN investigation i ON i.id = d.investigation_id AND lower(i.provider) <> 'demo'
-    JOIN post p ON p.id = d.post_id
+    JOIN post p ON p.id = d.post_id AND NOT {BY_HIDDEN}
     ORDER BY d.checked_at DESC, d.investigation_id DESC
-""")
+""")  # noqa: S608 (our words)
 """At most 50,000 addresses, as the format allows: an investigation has up to three."""
 
 
@@ -52,5 +53,5 @@ class Sitemap(Queries):
         return [*await self._scalars(_DAYS)]
 
     async def on(self, day: datetime) -> list[SitemapEntry]:
-        """Finished investigations of a UTC day without those of the demonstration, newest first."""
+        """Finished investigations of a UTC day, newest first; none of the demonstration or of hidden authors."""
         return await self._all(SitemapEntry, _ON, day=day)
