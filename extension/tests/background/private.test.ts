@@ -314,6 +314,26 @@ describe('a private reader', () => {
     expect(environment.refreshes).toHaveLength(3);
   });
 
+  it('is not shown what was found for the page before', async () => {
+    const environment = new PrivateReader();
+    const worker = await environment.begin();
+    const answer = environment.server.answers[BUCKET]!;
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    environment.server.answers[BUCKET] = async (request) => {
+      await released;
+      return answer(request);
+    };
+    const before = worker.receive(pageContent('s1'), tab(1));
+    await quiet();
+    const other = { ...CONTENT, externalId: '21' };
+    environment.server.answers[prefixOf(await keyOf('X', '21'), 6)] = () => new Response('', { status: 503 });
+    await worker.receive(pageContent('s2', 0, other), tab(1));
+    release();
+    await before;
+    expect(await state(worker)).toEqual({ kind: 'unanswered', problem: { kind: 'server_down' } });
+  });
+
   it('gives the server one post by asking for an investigation, and no other', async () => {
     const environment = new PrivateReader([]);
     const { worker } = await look(environment);

@@ -140,6 +140,16 @@ async def test_a_form_needs_the_token_of_its_session(route: Any) -> None:
     assert (await ask(browser, bench, route)).status_code == 303
 
 
+async def test_a_log_out_needs_the_token_of_its_session() -> None:
+    bench = published()
+    browser = await at_desk(bench)
+    own, browser.token = browser.token, "x"
+    assert (await browser.post("/desk/logout", {})).status_code == 403
+    assert (await browser.get("/desk")).status_code == 200
+    browser.token = own
+    assert (await browser.post("/desk/logout", {})).status_code == 303
+
+
 async def test_a_log_in_needs_the_token_of_its_page() -> None:
     bench = published()
     browser = Browser(bench)
@@ -194,6 +204,25 @@ async def test_a_session_ends_by_its_time_its_key_and_its_log_out() -> None:
     bench.key_table.hashes.clear()
     bench.clock.pass_by(10)
     assert (await browser.get("/desk")).status_code == 303
+
+
+async def test_a_key_that_loses_its_right_opens_nothing_any_more() -> None:
+    bench = published()
+    browser = await at_desk(bench)
+    bench.key_table.add("oe_moderator", "investigate", account=ACCOUNTS["moderator"])
+    bench.clock.pass_by(10)
+    assert (await browser.get("/desk")).status_code == 403
+    assert (await browser.post(f"{CLAIM}/edit", EDIT_FORM)).status_code == 403
+
+
+async def test_an_accounts_pages_and_changes_are_counted() -> None:
+    bench = published(reads_rate="3/60", changes_rate="1/60")
+    browser = await at_desk(bench)
+    assert [(await browser.get("/desk/claims")).status_code for _ in range(3)] == [200, 200, 429]
+    forms = [await browser.post(f"{CLAIM}/flag", OBJECTION) for _ in range(2)]
+    assert [each.status_code for each in forms] == [303, 429]
+    assert forms[-1].headers["retry-after"] == "60"
+    assert (await (await at_desk(bench, "admin")).get("/desk/claims")).status_code == 200
 
 
 async def test_the_cookie_is_strict_and_does_not_hold_the_key() -> None:
