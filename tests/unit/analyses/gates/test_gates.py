@@ -381,6 +381,13 @@ def test_any_page_beside_them_never_saves_a_refused_claim_nor_breaks_a_gate(pair
     assert refused(replace(pair.stopped, pages=(*pair.stopped.pages, added))) is not None
 
 
+def test_our_own_pages_are_no_sources() -> None:
+    policy = GatePolicy(rules=RULES, own_hosts=("errata.example",))
+    ours = [page(0, url="https://errata.example/x"), page(1, SECOND, url="https://www.errata.example./y")]
+    assert refused(case(pages=ours, policy=policy)) == ("independence", "NO_INDEPENDENT_SOURCE")
+    assert refused(case(policy=policy)) is None
+
+
 @pytest.mark.requirement("TR-47")
 def test_what_the_gates_decide_never_changes_under_a_version() -> None:
     """TR-47: Each gate stops its case and passes the twin."""
