@@ -334,6 +334,15 @@ describe('a private reader', () => {
     expect(await state(worker)).toEqual({ kind: 'unanswered', problem: { kind: 'server_down' } });
   });
 
+  it('is not answered from the files of another server', async () => {
+    const environment = new PrivateReader();
+    const { worker } = await look(environment);
+    environment.area.items.set('apiBaseUrl', 'https://other.example');
+    environment.holds([]);
+    await worker.receive(pageContent('s2'), tab(1));
+    expect(await state(worker)).toMatchObject({ kind: 'not_investigated' });
+  });
+
   it('gives the server one post by asking for an investigation, and no other', async () => {
     const environment = new PrivateReader([]);
     const { worker } = await look(environment);
