@@ -184,6 +184,16 @@ PAIRS = [
     Pair(
         "time",
         "SOURCE_OF_ANOTHER_TIME",
+        case(POPULATION, "It had 5.1 million.", with_snippets("It has 5.1 million people", "5.1 million live there")),
+        case(
+            POPULATION,
+            "It had 5.1 million.",
+            with_snippets("It had 5.1 million people in 1990", "5.1 million lived there in 1990"),
+        ),
+    ),
+    Pair(
+        "time",
+        "SOURCE_OF_ANOTHER_TIME",
         case(PRESIDENT, "It is Bob Jones.", LATER, published_at=LONG_AGO),
         case(PRESIDENT, "It was Bob Jones.", THEN, published_at=LONG_AGO),
     ),
@@ -210,6 +220,12 @@ PAIRS = [
         "SOURCE_IS_OLD",
         case(PRESIDENT, "It is Bob Jones.", [replace(each, published="2025-01-01") for each in PRESIDENTS]),
         case(PRESIDENT, "It is Bob Jones.", [replace(each, published="2026-02-20T08:00") for each in PRESIDENTS]),
+    ),
+    Pair(
+        "freshness",
+        "SOURCE_IS_OLD",
+        case(PRESIDENT, "It is Bob Jones.", [replace(each, published="2005-01-01") for each in PRESIDENTS]),
+        case(pages=[replace(each, published="2005-01-01") for each in with_snippets(FIRST, SECOND)]),
     ),
     Pair(
         "time",
@@ -300,6 +316,17 @@ PAIRS = [
             "Lyon is the capital.", "It is Paris.", with_snippets("The government sits there", "France has a capital")
         ),
         case("Lyon is the capital.", "It is Paris.", with_snippets("Paris is the capital", "France's capital, Paris")),
+    ),
+    Pair(
+        "contradiction",
+        "SOURCE_DOES_NOT_SHOW_IT",
+        case("Lyon is the capital.", "It is Paris.", with_snippets("Paris is the capital", "France has a capital")),
+        case(
+            "Lyon is the capital.",
+            "It is Paris.",
+            with_snippets("Paris is the capital", "France has a capital"),
+            policy=GatePolicy(rules=RULES, families=1),
+        ),
     ),
     Pair(
         "contradiction",
