@@ -169,22 +169,24 @@ def _arrange(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[Step]:
 def _pairs(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[tuple[int, int]]:
     """Pairs of an old sentence and the nearest later new one with most of its words."""
     words = [Counter(place.sentence.split()) for place in new]
+    totals = [each.total() for each in words]
     first = 0
     for i, place in enumerate(old):
         if place.moved:
             continue
         mine = Counter(place.sentence.split())
         reach = range(first, min(first + _REACH, len(new)))
-        similar = [(_similarity(mine, words[j]), -j) for j in reach if not new[j].moved]
+        count = mine.total()
+        similar = [(_similarity(mine, words[j], count + totals[j]), -j) for j in reach if not new[j].moved]
         best, minus_j = max(similar, default=(0.0, 0))
         if best >= _MIN_SIMILARITY:
             yield i, -minus_j
             first = 1 - minus_j
 
 
-def _similarity(one: Counter[str], other: Counter[str]) -> float:
-    """Dice's coefficient over words."""
-    return 2 * (one & other).total() / (one.total() + other.total())
+def _similarity(one: Counter[str], other: Counter[str], both: int) -> float:
+    """Dice's coefficient over words. The cost is that of `one`: `both` is how many words they have."""
+    return 2 * (one & other).total() / both
 
 
 def _lines(steps: Sequence[Step]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 from analyses import opinion
 from analyses.anchoring import anchor
 from analyses.blocks import make_markers
+from analyses.diff import diff
 from analyses.gates import judge
 from analyses.snippets import MAX_PARTS, find, page_text
 from contracts.v1.parts import ClaimPayload, Source
@@ -38,6 +39,9 @@ WORK: dict[str, tuple[Callable[[str], object], Callable[[int], str], int]] = {
     ),
     "links without end in a claim": (
         lambda text: anchor(claim(text), "a post"), lambda n: "[a](b" * n + " " * n, 500
+    ),
+    "a long sentence instead of many": (
+        lambda text: diff(text.replace(" ", ". "), text), lambda n: " ".join(map(str, range(n))), 2_000
     ),
 }  # fmt: skip
 
