@@ -22,10 +22,11 @@ MIN_LETTERS_OF_A_PART: Final = 4
 MAX_GAP: Final = 1_000
 """How many characters an ellipsis may leave out."""
 MAX_PARTS: Final = 12
-"""How many pieces a quotation with ellipses may have: each is searched for at thousands of places."""
+"""How many pieces a quotation with ellipses may have: each is searched for at hundreds of places."""
 AROUND: Final = 300
 MAX_CHARACTERS: Final = 2_000
 _MAX_PLACES: Final = 10_000
+"""How many places of a reading are looked at, for all pieces of a quotation together."""
 
 _VARIATIONS: Final = (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 _INVISIBLE: Final = "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u2060\ufeff" + "".join(
@@ -125,11 +126,14 @@ def find(snippet: str, page: PageText) -> str | None:
 
 def _find_chain(parts: list[str], text: str) -> tuple[int, int] | None:
     """The first place where all parts follow each other."""
-    chains = list(_places(parts[0], text))
+    if not all(part in text for part in parts):
+        return None
+    most = _MAX_PLACES // len(parts)
+    chains = list(_places(parts[0], text, most))
     for part in parts[1:]:
         ends = [end for _, end in chains]
         longer: list[tuple[int, int]] = []
-        for start, end in _places(part, text):
+        for start, end in _places(part, text, most):
             before = bisect_right(ends, start) - 1
             if before >= 0 and start - ends[before] <= MAX_GAP:
                 longer.append((chains[before][0], end))
@@ -137,9 +141,9 @@ def _find_chain(parts: list[str], text: str) -> tuple[int, int] | None:
     return chains[0] if chains else None
 
 
-def _places(part: str, text: str) -> Iterator[tuple[int, int]]:
+def _places(part: str, text: str, most: int) -> Iterator[tuple[int, int]]:
     at = text.find(part)
-    for _ in range(_MAX_PLACES):
+    for _ in range(most):
         if at < 0:
             return
         end = at + len(part)

@@ -33,7 +33,7 @@ class PageSources:
         """Check the sources of one claim concurrently."""
         urls = tuple(dict.fromkeys(source.url for source in sources))[:MAX_PAGES]
         pages = dict(zip(urls, await asyncio.gather(*map(self._pages.get, urls)), strict=True))
-        evidence = tuple(compare_with_page(source, pages.get(source.url)) for source in sources)
+        evidence = tuple([await asyncio.to_thread(compare_with_page, each, pages.get(each.url)) for each in sources])
         for each in evidence:
             self._checked.labels(each.source.status).inc()
         return evidence
