@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, partial
 from typing import Final
 
 from selectolax.lexbor import LexborNode
@@ -38,8 +38,9 @@ def article(html: str, language: str = "") -> Fragment:
     """
     content = Fragment.parse(html).narrowed(".mw-parser-output")
     language = content.attribute("lang") or language
+    is_excluded = cache(partial(_is_excluded, language))  # an article repeats few combinations thousands of times
     for node in content.select("[class],script,style,noscript"):
-        if _is_excluded(node.tag or "", node.attributes.get("class") or "", language):
+        if is_excluded(node.tag or "", node.attributes.get("class") or ""):
             node.decompose()
     _remove_sections(content, excluded_sections(language))
     return content
@@ -64,9 +65,7 @@ def is_excluded_element(tag: str, classes: Iterable[str], language: str = "") ->
     return not lowered.isdisjoint(excluded_classes(language)) or (tag == "sup" and "reference" in lowered)
 
 
-@lru_cache(maxsize=4096)
-def _is_excluded(tag: str, class_attribute: str, language: str) -> bool:
-    # An article repeats few combinations thousands of times.
+def _is_excluded(language: str, tag: str, class_attribute: str) -> bool:
     return is_excluded_element(tag, _class_tokens(class_attribute), language)
 
 

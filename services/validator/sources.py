@@ -33,7 +33,10 @@ class PageSources:
         """Check the sources of one claim concurrently."""
         urls = tuple(dict.fromkeys(source.url for source in sources))[:MAX_PAGES]
         pages = dict(zip(urls, await asyncio.gather(*map(self._pages.get, urls)), strict=True))
-        evidence = tuple([await asyncio.to_thread(compare_with_page, each, pages.get(each.url)) for each in sources])
+        # In a thread, since pages may be long.
+        evidence = await asyncio.to_thread(
+            lambda: tuple(compare_with_page(each, pages.get(each.url)) for each in sources)
+        )
         for each in evidence:
             self._checked.labels(each.source.status).inc()
         return evidence
