@@ -31,7 +31,12 @@ GIVEN: dict[str, Any] = {
         "OPENERRATA_NATS_MONITOR_URL": "http://nats:8222",
         "OPENERRATA_S3_ENDPOINT": "https://s3.example",
     },
-    "ingress": {"host": "openerrata.example", "className": "nginx", "tlsSecret": "tls"},
+    "ingress": {
+        "host": "openerrata.example",
+        "className": "nginx",
+        "tlsSecret": "tls",
+        "annotations": {"nginx.ingress.kubernetes.io/proxy-read-timeout": "75"},
+    },
     "network": {
         "servers": {
             name: {"to": [{"ipBlock": {"cidr": f"10.1.1.{number}/32"}}]}
@@ -268,6 +273,7 @@ def test_readers_reach_the_gateway_alone(documents: list[dict[str, Any]]) -> Non
     (ingress,) = named("Ingress", documents).values()
     (rule,) = ingress["spec"]["rules"]
     assert rule["host"] == "openerrata.example"
+    assert ingress["metadata"]["annotations"] == GIVEN["ingress"]["annotations"]
     for name in SERVICES:  # receipts, sources of its own and requests to sites depend on the address, too
         (container,) = pods(documents)[name]["containers"]
         given = {each["name"]: each.get("value") for each in container["env"]}
