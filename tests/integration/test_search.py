@@ -162,7 +162,7 @@ async def test_a_long_text_is_put_into_lower_case_once_and_not_for_each_row(data
             began = perf_counter()
             assert await Search(connection).newest(words, Filters(), None, 20) == []
             took_s.append(perf_counter() - began)
-    assert min(took_s[-4:]) < 5 * min(took_s[:4])
+    assert min(took_s[-4:]) < 20 * min(took_s[:4]), "it would take 150 times as long"
 
 
 async def test_nothing_is_ever_scanned(database: tuple[str, Database]) -> None:
