@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -100,13 +101,14 @@ class Jobs:
         """End a job if it has not ended, and remove its words."""
         for fact in await self._log.read(*logged.job.purchase_subjects(), after=logged.request_sequence):
             logged.job.apply(fact.event)  # what it bought is paid for, whether its plan says so yet or not
-        ended = logged.job.cancel()
+        job = logged.job
+        ended = job.cancel()
         if ended is not None and await self._log.publish(ended, correlation=correlation):
-            logged.job.apply(ended)
+            job = replace(job, over=ended)  # who follows it sees the end in the log
         elif ended is not None:  # it ended meanwhile
-            facts = await self._log.latest(*own_subjects(logged.job.job_id), current=True)
-            logged = LoggedJob.fold(logged.job.job_id, facts) or logged
-        words = list_deleted(logged.job)
+            facts = await self._log.latest(*own_subjects(job.job_id), current=True)
+            job = (LoggedJob.fold(job.job_id, facts) or logged).job
+        words = list_deleted(job)
         await asyncio.gather(
             *(self._words.remove_answers(each, logged.request.input.until) for each in words.folders),
             *(self._words.remove(each) for each in words.texts),
