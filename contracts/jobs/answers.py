@@ -84,6 +84,13 @@ class _Costs(Document):
         return self
 
 
+class JobFailure(Document):
+    """Why a job failed."""
+
+    code: JobFailureCode
+    message: str
+
+
 class JobAccepted(_Costs):
     """202: a new job."""
 
@@ -95,7 +102,7 @@ class JobAccepted(_Costs):
 
 
 class JobFinished(_Costs):
-    """200: a new job that ended while its client waited. `result`: it succeeded."""
+    """200: a new job that ended while its client waited. `result`: it succeeded; `error`: it failed."""
 
     job_id: JobId
     status: EndedStatus
@@ -103,12 +110,15 @@ class JobFinished(_Costs):
     deadline_at: Instant
     links: Links
     charged: Money
+    error: JobFailure | None
     result: Absent[Result] = None
 
     @model_validator(mode="after")
-    def _has_a_result_if_it_succeeded(self) -> Self:
+    def _is_consistent(self) -> Self:
         if (self.result is not None) != (self.status == "SUCCEEDED"):
             raise ValueError("a job has a result if and only if it succeeded")
+        if (self.error is not None) != (self.status == "FAILED"):
+            raise ValueError("a job has an error if and only if it failed")
         return self
 
 
@@ -142,13 +152,6 @@ class Progress(Document):
     stage: Literal["queued", "stage1", "stage2", "stage3", "ended"]
     claims_total: Count | None
     claims_done: Count | None
-
-
-class JobFailure(Document):
-    """Why a job failed."""
-
-    code: JobFailureCode
-    message: str
 
 
 class WebhookState(Document):

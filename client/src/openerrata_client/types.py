@@ -592,7 +592,7 @@ class JobFailure(Answer):
 
 
 class JobFinished(Answer):
-    """200: a new job that ended while its client waited. `result`: it succeeded."""
+    """200: a new job that ended while its client waited. `result`: it succeeded; `error`: it failed."""
 
     estimated_cost: Decimal
     maximum_cost: Decimal
@@ -605,6 +605,7 @@ class JobFinished(Answer):
     deadline_at: datetime
     links: Links
     charged: Decimal
+    error: JobFailure | None
     result: FullResult | CacheOnlyResult | None = None
 
 

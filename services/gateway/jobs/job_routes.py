@@ -18,7 +18,7 @@ from services.gateway.jobs.article import read_article
 from services.gateway.jobs.events import encode_events, list_missing
 from services.gateway.jobs.exchange import Exchange, Reception, answer, require_json, write
 from services.gateway.jobs.intake import Intake, Order, Repeated, choose_key
-from services.gateway.jobs.logged import LoggedJob
+from services.gateway.jobs.logged import LoggedJob, describe_failure
 from services.gateway.jobs.problems import Problem
 from services.gateway.jobs.rate_policies import RateLimit
 from services.gateway.jobs.reading import RETRY_S, Jobs
@@ -147,7 +147,11 @@ class JobRoutes:
         except (Unavailable, Problem):
             return None
         same = {name: getattr(accepted, name) for name in JobAccepted.model_fields}
-        ended: dict[str, object] = {"status": over.outcome, "charged": over.charged_micro_usd}
+        ended: dict[str, object] = {
+            "status": over.outcome,
+            "charged": over.charged_micro_usd,
+            "error": describe_failure(over),
+        }
         if result is not None:
             ended["result"] = _RESULT.validate_json(result)
         return JobFinished.model_validate(same | ended)

@@ -160,7 +160,6 @@ class LoggedJob:
 def describe_job(logged: LoggedJob, words: RequestWords | None) -> JobView:
     """`GET /v1/jobs/{id}`. `words` is None where they are no longer kept."""
     job, request, over = logged.job, logged.request, logged.job.over
-    failed = over is not None and over.outcome == "FAILED"
     return JobView(
         job_id=job.job_id,
         status=logged.status,
@@ -178,14 +177,16 @@ def describe_job(logged: LoggedJob, words: RequestWords | None) -> JobView:
         ended_at=logged.ended_at,
         expires_at=logged.expires_at if over is not None and over.result is not None else None,
         charged=over.charged_micro_usd if over is not None else None,
-        error=describe_failure(over.code) if over is not None and failed else None,
+        error=describe_failure(over) if over is not None else None,
         webhook=WebhookState(state="none" if over is not None else "pending") if request.has_webhook else None,
     )
 
 
-def describe_failure(code: str | None) -> JobFailure:
-    """Why a job failed, for its account; codes are open in facts and closed on the wire."""
-    known = next((each for each in _FAILURES if each == code), _OTHERWISE)
+def describe_failure(over: JobEnded) -> JobFailure | None:
+    """Why a job failed, for its account, or None; codes are open in facts and closed on the wire."""
+    if over.outcome != "FAILED":
+        return None
+    known = next((each for each in _FAILURES if each == over.code), _OTHERWISE)
     return JobFailure(code=known, message=_FAILURES[known])
 
 

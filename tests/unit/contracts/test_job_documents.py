@@ -206,11 +206,17 @@ def test_a_job_has_one_of_five_statuses_and_an_end_only_in_three(status: str) ->
     assert (accepts(running), accepts(ended)) == (status in ("QUEUED", "RUNNING"), status in ENDED)
 
 
-def test_a_job_that_ended_in_time_has_a_result_if_it_succeeded() -> None:
+def test_a_job_that_ended_in_time_has_a_result_or_an_error() -> None:
     finished = SAMPLES["JobFinished"]
     without = {name: value for name, value in finished.items() if name != "result"}
-    read(JobFinished, without | {"status": "FAILED"})
-    for wrong in (without, finished | {"status": "CANCELED"}, finished | {"status": "QUEUED"}):
+    error = {"error": {"code": "FETCH_FAILED", "message": "It could not be fetched."}}
+    read(JobFinished, without | {"status": "FAILED"} | error)
+    read(JobFinished, without | {"status": "CANCELED"})
+    wrongs = (
+        *(without, finished | {"status": "CANCELED"}, finished | {"status": "QUEUED"}),
+        *(finished | error, without | {"status": "FAILED"}, without | {"status": "CANCELED"} | error),
+    )
+    for wrong in wrongs:
         with pytest.raises(ValidationError):
             read(JobFinished, wrong)
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, get_args
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given
@@ -186,7 +186,9 @@ async def test_a_failure_says_why(code: str, shown: str) -> None:
 
 @pytest.mark.parametrize("code", get_args(JobFailureCode))
 def test_a_failure_says_what_to_do(code: JobFailureCode) -> None:
-    why, advice = describe_failure(code).message.split(". ")
+    failure = describe_failure(JobEnded(job_id=uuid4(), outcome="FAILED", code=code, charged_micro_usd=0))
+    assert failure is not None
+    why, advice = failure.message.split(". ")
     assert advice.split()[0] in ("Send", "Try"), why
 
 
@@ -339,6 +341,20 @@ async def test_a_request_waits_for_the_end() -> None:
         assert [each.status_code for each in answers] == [200, 200, 200]
         assert {each.headers["preference-applied"] for each in answers} == {"wait=60"}
         assert answers[0].json()["status"] == "SUCCEEDED"
+
+
+async def test_a_request_that_waits_learns_why_its_job_failed() -> None:
+    bench = opened()
+
+    async def fail() -> None:
+        await until(lambda: bench.jobs.following > 0)
+        close(bench, bench.jobs.of(JobRequested)[-1].job_id, code="NOT_PUBLIC")
+
+    async with following(bench):
+        response, _ = await asyncio.gather(analyze(bench, prefer="wait=60"), fail())
+    finished = JobFinished.model_validate_json(response.content)
+    assert finished.error is not None
+    assert (finished.status, finished.error.code, finished.charged) == ("FAILED", "NOT_PUBLIC", 0)
 
 
 async def test_a_job_that_was_accepted_is_no_error_though_nobody_can_wait_for_it(
