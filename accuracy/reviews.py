@@ -1,10 +1,11 @@
-"""What reviews say of all findings that were shown. Source: row TR-44 of docs/requirements/trust.md."""
+"""Which findings people outside review, and what they say of all. Source: row TR-44 of docs/requirements/trust.md."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
@@ -53,3 +54,22 @@ def count_reviews(decisions: Iterable[tuple[UUID, Verdict]]) -> ReviewCounts:
         worst[finding] = max(worst.get(finding, verdict), verdict, key=_WORSE.index)
     found = Counter(worst.values())
     return ReviewCounts(found[Verdict.RIGHT], found[Verdict.PARTLY], found[Verdict.WRONG])
+
+
+def rank(seed: str, finding: UUID) -> bytes:
+    """The place of a finding, as SHA-256 over the seed, a line feed and the id in lower case."""
+    return sha256(f"{seed}\n{finding}".encode()).digest()
+
+
+def draw_sample(seed: str, findings: Iterable[UUID], size: int) -> tuple[UUID, ...]:
+    """The findings with the smallest hashes, smallest first: `size` of them, or all if there are fewer.
+
+    They are not chosen: the seed and the list of findings give the same ones to everybody. By shell, a finding's place
+    is `printf '%s\\n%s' SEED ID | sha256sum`.
+
+    In this order the first ones are a sample too, so reviewers may stop anywhere.
+    Raises: ValueError: nothing is to be drawn.
+    """
+    if size < 1:
+        raise ValueError(f"a sample of {size}")
+    return tuple(sorted(set(findings), key=lambda finding: rank(seed, finding))[:size])

@@ -7,7 +7,7 @@ picture offsets shift.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from typing import Final
 
@@ -15,8 +15,28 @@ from selectolax.lexbor import LexborNode
 
 from platforms.markup import Fragment, UnparseableHtml
 from platforms.text import normalize
-from platforms.wikipedia_classes import excluded_classes
 from platforms.wikipedia_sections import excluded_sections
+
+COMMON: Final = frozenset(
+    (
+        "mw-editsection", "catlinks", "printfooter", "references", "mw-references-wrap", "reflist", "noprint",
+        "navbox", "vertical-navbox", "mw-collapsible-toggle", "mw-tmh-player",
+    )
+)  # fmt: skip
+"""Classes of edit links, notes and navigation in every language, in lower case. Source: docs/protocol.md 3.5."""
+
+OF_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
+    # https://de.wikipedia.org/wiki/Hilfe:Navigationsleisten
+    "de": frozenset(("navframe",)),
+    # https://fr.wikipedia.org/wiki/Modèle:Méta_palette_de_navigation https://fr.wikipedia.org/wiki/Modèle:Portail
+    "fr": frozenset(("navbox-container", "bandeau-portail")),
+}
+
+
+def excluded_classes(language: str) -> frozenset[str]:
+    """Classes left out in articles of a language, given as HTML's `lang` gives it."""
+    return COMMON | OF_LANGUAGES.get(language.partition("-")[0].lower(), frozenset())
+
 
 _EXCLUDED_TAGS: Final = frozenset(("script", "style", "noscript"))
 _HEADINGS: Final = "h2,h3,h4,h5,h6"

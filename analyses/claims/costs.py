@@ -1,4 +1,4 @@
-"""What an audit costs, in whole micro-dollars. Source: requirements C.1."""
+"""What an audit costs, in whole micro-dollars. Source: requirements C.1, FH-47."""
 
 from __future__ import annotations
 
@@ -33,3 +33,24 @@ def compare_prices(old: int, new: int) -> int | None:
     if old == 0:
         return None
     return int((Decimal(old - new) / old * 100).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+class Coverage(NamedTuple):
+    """Claims with and without a usable analysis."""
+
+    cached: int
+    missing: int
+
+    @property
+    def total(self) -> int:
+        """All claims."""
+        return self.cached + self.missing
+
+    @property
+    def percent(self) -> int:
+        """The share that is cached, in whole per cent, halves up; 0 without claims."""
+        return (200 * self.cached + self.total) // (2 * self.total) if self.total else 0
+
+    def price_to_complete(self, prices: Prices) -> int:
+        """What the missing claims cost, in micro-dollars."""
+        return self.missing * prices.new_claim

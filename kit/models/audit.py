@@ -16,9 +16,9 @@ from pydantic import JsonValue
 
 from contracts.transcript import Call, Failed, MessagePicture, Protocol, Transcript
 from contracts.v1.parts import Usage
-from kit.models import audit_anthropic, audit_chat, audit_demo, audit_openai
-from kit.models.audit_rows import Answer, OutputItem
-from kit.models.events import SHAPE_ERRORS, BadEvent
+from kit.models import audit_anthropic, audit_chat, audit_openai
+from kit.models.audit_rows import Answer, OutputItem, TextPart, ToolCall, as_text
+from kit.models.events import SHAPE_ERRORS, BadEvent, events
 from kit.models.prices import Bill
 
 Value = TypeVar("Value")
@@ -111,9 +111,21 @@ def _read(protocol: Protocol, call: Call, number: int) -> Answer:
         case "chat_completions":
             return audit_chat.read(call, number)
         case "demo":
-            return audit_demo.read(call)
+            return _read_demo(call)
         case _:
             assert_never(protocol)
+
+
+def _read_demo(call: Call) -> Answer:
+    """What the demonstration answered: a function call each, or the verdict as it is written."""
+    document = next(events(call), {})
+    if "calls" not in document:
+        return Answer((OutputItem(0, "message", text_parts=(TextPart(0, "output_text", call.body),)),), text=call.body)
+    made = [
+        OutputItem(0, "function_call", tool_call=ToolCall("function_call", as_text(each["id"]), None, each, None))
+        for each in document["calls"]
+    ]
+    return Answer(tuple(made), status="completed")
 
 
 def _last(values: Iterable[Value | None]) -> Value | None:

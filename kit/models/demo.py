@@ -31,8 +31,7 @@ from kit.models.base import (
 )
 from kit.models.demo_audit import answer_step
 from kit.models.demo_catalogue import Catalogue, Entry, catalogue
-from kit.models.demo_doubt import is_about_errors, is_doubted
-from kit.models.demo_findings import find_errors
+from kit.models.demo_findings import find_errors, is_about_errors, is_doubted
 from kit.models.demo_reading import Sentence, fold
 from kit.models.recording import describe_parts
 

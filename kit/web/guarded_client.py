@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Final, Self
@@ -17,7 +18,6 @@ import httpcore
 
 from kit.web.body import ACCEPT_ENCODING, read_body
 from kit.web.connect import PublicOnly
-from kit.web.cookies import Cookies
 from kit.web.errors import WebError
 from kit.web.resolve import Resolver, system_resolver
 from kit.web.url import Url, parse_url
@@ -32,6 +32,32 @@ _STAY_WITH_ORIGIN: Final = frozenset({"authorization", "cookie"})
 _OF_THE_BODY: Final = frozenset({"content-type", "content-length"})
 _IDLE_CONNECTIONS: Final = 20
 _IDLE_S: Final = 15.0
+_COOKIE_BYTES: Final = 8_192
+"""Of one origin: servers read no more headers."""
+
+
+class Cookies:
+    """What origins have set, for each of them alone; attributes do not matter to a fetch of seconds.
+
+    Many sites set one and redirect to the same page, over and over if it does not come back.
+    """
+
+    def __init__(self) -> None:
+        self._pairs: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
+
+    def keep(self, origin: str, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """Keep what a response sets, as far as it fits."""
+        for name, value in headers:
+            if name.lower() == b"set-cookie":
+                pair = value.partition(b";")[0].strip()
+                pairs = self._pairs[origin] | {pair.partition(b"=")[0]: pair}
+                if len(b"; ".join(pairs.values())) <= _COOKIE_BYTES:
+                    self._pairs[origin] = pairs
+
+    def header(self, origin: str) -> dict[str, bytes]:
+        """The header of a request, none without cookies."""
+        pairs = self._pairs[origin]
+        return {"cookie": b"; ".join(pairs.values())} if pairs else {}
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from typing import Literal
 
 from analyses.claims.answers import AssessAnswer
 from analyses.claims.assessment import AssessedClaim, Assessment
-from analyses.claims.costs import Prices, format_dollars
-from analyses.claims.coverage import Coverage
+from analyses.claims.costs import Coverage, Prices, format_dollars
 from analyses.claims.labels import Label
 from analyses.claims.rollup import Rollup
 from analyses.claims.scoring import round_share

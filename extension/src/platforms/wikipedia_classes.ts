@@ -1,7 +1,7 @@
 /**
  * Classes of the elements that are not an article's text: marks of the software, lists of notes, navigation.
  *
- * The same facts as the server's `platforms/wikipedia_classes.py`, which names their sources; a test compares both.
+ * The same facts as the server's `platforms/wikipedia_text.py`, which names their sources; a test compares both.
  */
 
 const COMMON = [

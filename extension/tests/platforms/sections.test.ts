@@ -26,7 +26,7 @@ test('of any other language only the English ones', () => {
 });
 
 test('classes', () => {
-  const file = readFileSync(new URL('../../../platforms/wikipedia_classes.py', import.meta.url), 'utf8');
+  const file = readFileSync(new URL('../../../platforms/wikipedia_text.py', import.meta.url), 'utf8');
   const common = quoted(/COMMON: Final = frozenset\((.*?)\n\)/s.exec(file)?.[1] ?? '');
   const own = [...file.matchAll(/^ {4}"([a-z-]+)": frozenset\((.*?)\),$/gm)];
   expect(common).toContain('navbox');

@@ -11,7 +11,7 @@ from uuid import UUID
 import click
 from sqlalchemy import text
 
-from accuracy.sampling import draw_sample
+from accuracy.reviews import draw_sample
 from contracts.topology import ERRATA
 from contracts.v1 import ReviewSampled
 from contracts.v1.ids import review_sample_id

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accuracy.sampling import draw_sample, rank
+from accuracy.reviews import draw_sample, rank
 
 lists = st.lists(st.uuids(), max_size=40)
 sizes = st.integers(1, 50)

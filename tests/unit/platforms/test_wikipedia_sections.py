@@ -6,9 +6,8 @@ import pytest
 
 from platforms import get_platform
 from platforms.text import normalize
-from platforms.wikipedia_classes import COMMON, OF_LANGUAGES, excluded_classes
 from platforms.wikipedia_sections import ENGLISH, OTHER_LANGUAGES, excluded_sections
-from platforms.wikipedia_text import article_text
+from platforms.wikipedia_text import COMMON, OF_LANGUAGES, article_text, excluded_classes
 
 
 def test_english_stands_alone() -> None:

@@ -15,11 +15,11 @@ from analyses.claims.assessment import (
     SCORES_DIFFER,
     AssessedClaim,
     Assessment,
+    Tier,
     assess_article,
 )
 from analyses.claims.labels import Label, TruthLabel
 from analyses.claims.rollup import ArticleVerdict, Rollup
-from analyses.claims.tiers import Tier
 
 ANSWER: dict[str, object] = {
     "summary": "It holds.",

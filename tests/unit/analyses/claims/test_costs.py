@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyses.claims.costs import DEFAULT_PRICES, compare_prices, format_dollars
-from analyses.claims.coverage import Coverage
+from analyses.claims.costs import DEFAULT_PRICES, Coverage, compare_prices, format_dollars
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.claims.labels import TruthLabel
-from analyses.claims.scoring import Severity
-from analyses.claims.tiers import (
+from analyses.claims.assessment import (
     DISPUTED_DISCLAIMER,
     PublicationMode,
     Tier,
@@ -18,6 +16,8 @@ from analyses.claims.tiers import (
     explain_high_risk,
     recommend,
 )
+from analyses.claims.labels import TruthLabel
+from analyses.claims.scoring import Severity
 from tests.support.audit_cases import Case, read_cases
 
 
