@@ -17,7 +17,7 @@ from kit.history import read_history
 from lifecycle.findings import FindingHistory, Refused, Wanted, change
 from services.curator.breaking import EVERY, NEW, KnownBreaker
 from services.curator.record.reading import read_rows
-from services.curator.standing import Standing
+from services.curator.taking_back import Standing
 from services.curator.watch import STOPPED
 
 BATCH: Final = 500

@@ -33,13 +33,13 @@ from services.curator.adapters import CuratorMetrics, EventLog, HeldClaims, SqlA
 from services.curator.control_lists import ControlLists
 from services.curator.control_runs import ControlRuns
 from services.curator.effects import Effects
+from services.curator.entries import Reanalyses, Renewals, Staleness
 from services.curator.handlers import Webhooks
 from services.curator.holds import Holds
 from services.curator.label_sweep import LabelSweep
 from services.curator.overdue import Deadlines
 from services.curator.quality import Quality
 from services.curator.quotes import QuoteCheck
-from services.curator.reanalyses import Reanalyses
 from services.curator.record.ages import SqlAges
 from services.curator.record.controls import SqlControls
 from services.curator.record.displays import LoggedDisplays
@@ -48,14 +48,11 @@ from services.curator.record.publishers import SqlPublishers
 from services.curator.record.quality import SqlQuality
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
-from services.curator.renewals import Renewals
 from services.curator.rights import Withdrawals
 from services.curator.second_look import PAGE_BYTES, PAGE_S, SecondLook, read_words
 from services.curator.settings import CuratorSettings, require_holds
-from services.curator.staleness import Staleness
 from services.curator.sweep import Sweep
-from services.curator.volume_watch import Volumes
-from services.curator.watch import Watch
+from services.curator.watch import Volumes, Watch
 from services.curator.weekly_scores import WeeklyScores
 
 JOB: Final = "curator"

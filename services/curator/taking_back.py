@@ -1,9 +1,11 @@
-"""Suspending findings that stand."""
+"""Findings that stand, as the curator sees them: without their words; and their suspension."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 import structlog
 
@@ -12,9 +14,17 @@ from contracts.v1.finding import FindingCause
 from kit.clock import Clock
 from lifecycle.findings import FindingHistory, Wanted, change
 from services.curator.ports import Log
-from services.curator.standing import Standing
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Shapes: `sequence` of its newest change, 0 without any."""
+
+    claim_id: UUID
+    investigation_id: UUID
+    sequence: int
 
 
 class TakeBack:

@@ -15,7 +15,7 @@ from contracts.v1.parts import EphemeralRef
 from kit.bus import Bus
 from kit.database import Database
 from lifecycle.audits.entries import Entry, fold_entry
-from services.curator.reanalyses import Reanalyses
+from services.curator.entries import Reanalyses
 from services.curator.record.entries import SqlEntries
 from tests.integration.readmodel_tables import everything, prepare
 from tests.integration.test_staleness import ENTRY, NAME, Catalogue, Words, analysis_of

@@ -27,11 +27,9 @@ from kit.blob_settings import BlobMissing
 from kit.database import Database
 from lifecycle.audits.entries import MANY_FLAGS
 from lifecycle.audits.runs import ANALYSE
+from services.curator.entries import Reanalyses, Renewals, Staleness
 from services.curator.quality import Quality
-from services.curator.reanalyses import Reanalyses
 from services.curator.record.entries import Cause, SqlEntries
-from services.curator.renewals import Renewals
-from services.curator.staleness import Staleness
 from services.curator.watch import Watch
 from tests.integration.readmodel_tables import NoTexts, everything, fill, prepare, store_at
 from tests.support.fakes import StillClock

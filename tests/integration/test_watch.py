@@ -46,8 +46,7 @@ from services.curator.quotes import QuoteCheck
 from services.curator.record.displays import LoggedDisplays
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
-from services.curator.volume_watch import Volumes
-from services.curator.watch import Watch
+from services.curator.watch import Volumes, Watch
 from services.projector.rebuild.rebuild import rebuild
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner
 from tests.support.fakes import StillClock

@@ -12,7 +12,7 @@ from accuracy.facts import Verdict
 from kit.database import Database
 from services.curator.record.reading import read_rows
 from services.curator.record.watched import BATCH, SEEN, STANDS
-from services.curator.standing import Standing
+from services.curator.taking_back import Standing
 from services.curator.volumes import KnownVariant, ReviewedFinding, Seen, UnknownVariant
 
 _KNOWN: Final = text("""

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from contracts.topology import ERRATA
 from services.curator.breaking import Approvals, KnownBreaker, RanControl, Retracted, WrongReview
 from services.curator.record.reading import LoggedTables, read_rows
-from services.curator.standing import Standing
+from services.curator.taking_back import Standing
 
 BATCH: Final = 500
 """Findings that are taken back between two looks at the tables."""
