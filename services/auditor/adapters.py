@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Final
+from datetime import UTC, datetime
+from typing import Final, Protocol
 from uuid import UUID
 
+from contracts.jobs.words import ArticleWords
 from contracts.topology import CLAIM_KEYS, JOBS, MEMOS
 from contracts.v1 import (
     AssertionAnalysed,
@@ -22,17 +23,28 @@ from contracts.v1 import (
 )
 from contracts.v1.run import StageModel
 from kit.bus import Bus
+from kit.documents.article import ReadArticle
+from kit.documents.walls import MIN_LETTERS, count_letters, find_redirect
+from kit.errors import Retry
 from kit.history import StoredFact, read_history, read_latest, read_latest_from_leader
 from kit.kv import Bucket
 from kit.models.stages import STEPS, Stage, Stages, StoredStage
+from kit.sources import INTERRUPTED, Page, PageUnavailable
 from lifecycle.audits.cache import DECISIVE, Analysed, Cached, Invalidated, is_withdrawn
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import Run, fold_run
 from lifecycle.audits.turns import AnalysisTurn
-from services.auditor.articles import Pages, fetch_article
-from services.auditor.domain import Article
+from services.auditor.domain import (
+    Article,
+    NoArticle,
+    explain,
+    parse_day,
+    parse_language,
+    require_length,
+)
 from services.auditor.ports import LoggedJob
 
+AGAIN_S: Final = 10.0
 _NAMES: Final[Mapping[str, Stage]] = {"extract": 1, "analyse": 2, "assess": 3}
 
 
@@ -190,3 +202,33 @@ class ConfiguredStages:
             if isinstance(event := fact.event, LlmStageConfigured)
         }
         return {step: self._models.resolve(stage, stored.get(stage)) for stage, step in STEPS.items()}
+
+
+class Pages(Protocol):
+    """Pages by address."""
+
+    async def get(self, address: str) -> Page[ReadArticle] | PageUnavailable: ...
+
+
+async def fetch_article(pages: Pages, address: str, accepted_at: datetime) -> Article:
+    """Read the article at an address. Raises: NoArticle. Retry: its reading was ended from outside."""
+    page = await pages.get(address)
+    if isinstance(page, PageUnavailable):
+        if page.reason == INTERRUPTED:
+            raise Retry(AGAIN_S, "the reading of the article was ended from outside")
+        raise NoArticle(explain(page.reason))
+    found = page.text
+    if wall := found.wall or find_redirect(address, page.final_url):
+        raise NoArticle("FETCH_FAILED" if wall == "missing" else "NOT_PUBLIC")
+    if count_letters(found.text) < MIN_LETTERS:
+        raise NoArticle("UNSUPPORTED_CONTENT")
+    published = parse_day(found.published, accepted_at)
+    words = ArticleWords(
+        text=require_length(found.text),
+        title=found.title,
+        address=page.final_url,
+        author=found.author,
+        publisher=found.publisher,
+        published=published,
+    )
+    return Article(words, published or accepted_at.astimezone(UTC).date(), parse_language(found.language))

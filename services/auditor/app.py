@@ -35,12 +35,11 @@ from services.auditor.concluding import JobRules
 from services.auditor.evidence import DemoPages, EvidencePages
 from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
-from services.auditor.metrics import AuditorMetrics
+from services.auditor.metrics import AuditorMetrics, OpenJobs
 from services.auditor.planning import Planner
 from services.auditor.publishers import LoggedScores
 from services.auditor.runs import Runs
 from services.auditor.settings import AuditorSettings
-from services.auditor.waiting import OpenJobs
 
 MICRO_PER_USD: Final = 1_000_000
 

@@ -25,7 +25,7 @@ from lifecycle.audits.words import article_folder, open_folder
 from services.auditor.adapters import JobsLog
 from services.auditor.concluding import JobRules
 from services.auditor.concluding import Texts as TextsPort
-from services.auditor.waiting import OpenJobs
+from services.auditor.metrics import OpenJobs
 from tests.support.audits import PERIOD, asked, reserved
 from tests.support.concluding_jobs import Texts, analysed, ended, extracted, fetched, planned
 from tests.support.fakes import StillClock

@@ -58,11 +58,10 @@ from services.auditor.domain import Article, NoArticle
 from services.auditor.evidence import EvidencePages
 from services.auditor.extracting import Extractor
 from services.auditor.handlers import Auditor
-from services.auditor.metrics import AuditorMetrics
+from services.auditor.metrics import AuditorMetrics, OpenJobs
 from services.auditor.planning import Planner
 from services.auditor.publishers import LoggedScores
 from services.auditor.runs import Runs
-from services.auditor.waiting import OpenJobs
 from services.gateway.domain import Account, Principal
 from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusMemos
 from services.gateway.jobs.credit import Ledger

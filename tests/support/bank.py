@@ -20,7 +20,7 @@ from lifecycle.audits.credits import Period, Refused, Terms
 from lifecycle.audits.intake import NewJob, book
 from lifecycle.audits.jobs import Job, JobStep
 from lifecycle.audits.runs import ASSESS, EXTRACT
-from services.auditor.settlement import Settlement
+from services.auditor.concluding import Settlement
 from tests.support.audits import ACCOUNT, PRICES, asked
 from tests.support.concluding_jobs import Log, analysed, ended, extracted, failed, fetched, planned
 from tests.support.factories import NOW

@@ -17,7 +17,7 @@ from kit.documents.walls import MIN_LETTERS, Wall
 from kit.errors import Retry
 from kit.sources import INTERRUPTED, Page, PageUnavailable
 from kit.web.errors import ErrorKind
-from services.auditor.articles import fetch_article
+from services.auditor.adapters import fetch_article
 from services.auditor.domain import (
     MAX_WORDS,
     Article,
