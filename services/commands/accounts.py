@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 
 from contracts.accounts import ROLES, TIERS, Role, Tier, is_username, monthly_credit
-from services.commands.account_activity import read_activity
 from services.commands.account_rows import (
     AccountRow,
     add_account,
     change_account,
     close_account,
     list_accounts,
+    read_activity,
     rotate_secret,
 )
 from services.commands.database import act_as_operator, run_as_operator

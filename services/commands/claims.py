@@ -1,4 +1,4 @@
-"""`openerrata claims`: what code makes of a sentence, and what the claim cache has for it."""
+"""`openerrata claims`: what code makes of a sentence, what the cache has for it, how often verdicts are right."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ from uuid import UUID
 
 import click
 from pydantic import JsonValue
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from analyses.claims.anchor import find_anchor
 from analyses.claims.guard import Guard, make_guard
 from analyses.claims.normalise import NORMATIVE, VERSIONS, make_key
 from analyses.claims.volatility import Volatility, classify
+from contracts.readmodel import run_attempt
+from contracts.v1 import MetricSampled
 from contracts.v1.ids import assertion_id
 from contracts.v1.job import AuditOptions
 from kit.bus import Bus, connect
 from kit.clock import Clock, SystemClock
 from kit.database import Database, migrate
+from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from lifecycle.audits.cache import Asked, Cached, Hit, Join, Outcome, Unusable, look, shape_of
+from lifecycle.audits.quality import CORRECTNESS, name_maker
 from services.auditor.adapters import EventLog
-from services.commands.database import open_database
-from services.commands.measured import measured
-from services.commands.shared import Group, on_servers, run_on_servers
+from services.commands.database import open_database, open_tables
+from services.commands.shared import Group, as_message, on_servers, open_servers, run, run_on_servers
 from services.commands.terminal import clean
 
 _SAMPLES: Final = text("SELECT text FROM readmodel.assertion_sample WHERE assertion_id = :id ORDER BY said_at DESC")
+_HOUR: Final = "%Y-%m-%dT%H"
 _SHARING: Final = text("SELECT count(*) FROM readmodel.assertion WHERE published_key = :key AND id <> :id")
 
 
@@ -88,9 +92,6 @@ def probe(text: str, language: str, day: datetime | None, hint: str | None, as_j
         return
     for name, value in render(probed):
         click.echo(f"{name:<15} {value}".rstrip())
-
-
-command.add_command(measured)
 
 
 async def _probe(found: Servers, sentence: str, language: str, day: datetime | None, hint: str | None) -> Probed:
@@ -168,3 +169,55 @@ def render(probed: Probed) -> list[tuple[str, str]]:
         lines.append(("analysed", f"{probed.analysed_at:%Y-%m-%d %H:%M} {probed.rollup}"))
     lines.append(("shares its key", f"with {probed.shared_with} other assertions"))
     return lines + [("sample", clean(each)) for each in probed.samples]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Verdicts that were judged, and how many of them were right."""
+
+    right: int
+    of: int
+
+
+@command.command()
+@click.argument("analysis", type=click.UUID, metavar="ID")
+@click.option("--right", required=True, type=click.IntRange(0), help="How many claims got a right verdict.")
+@click.option("--of", required=True, type=click.IntRange(1), help="How many claims with known answers were judged.")
+@on_servers
+def measured(analysis: UUID, right: int, of: int, data_dir: Path) -> None:
+    """Say how often verdicts like that of the analysis ID are right: of its model, instructions and rules.
+
+    Claim pages show it beside each such verdict, with its bound, number and date, instead of "not measured".
+    """
+    if right > of:
+        raise click.UsageError("--right is at most --of")
+
+    async def main(found: Servers) -> None:
+        async with (
+            open_tables(found, of="tables") as database,
+            connect(found.nats_url, name="openerrata-claims") as bus,
+        ):
+            await publish_measure(bus, database, SystemClock(), analysis, Measured(right, of))
+
+    with open_servers(data_dir, quieter="error") as found, as_message(BusError):
+        run(main(found))
+    click.echo(f"{right} of {of}: claim pages with verdicts like that of {analysis} say so from now on")
+
+
+async def publish_measure(bus: Bus, database: Database, clock: Clock, analysis: UUID, found: Measured) -> None:
+    """Publish it. Raises: click.ClickException: there is no such analysis, or it was measured just now. BusError."""
+    run_ = run_attempt.c
+    made = select(run_.model, run_.prompt_hash, run_.rules).where(run_.run_id == analysis, run_.outcome == "SUCCEEDED")
+    async with database.connect() as connection:
+        row = (await connection.execute(made)).first()
+    if row is None:
+        raise click.ClickException(f"no analysis {analysis} is known")
+    event = MetricSampled(
+        slot=clock.now().strftime(_HOUR),
+        type=CORRECTNESS,
+        category=name_maker(*row),
+        value=found.right / found.of,
+        n=found.of,
+    )
+    if not await bus.publish_if_first(event, clock.new_id()):
+        raise click.ClickException("it was measured in this hour already")

@@ -19,13 +19,13 @@ from kit import dump
 from kit.clock import SystemClock
 from kit.database import Database, open_session
 from kit.vault import KeyUnusable, MasterKey, unseal
-from services.commands.account_activity import read_activity
 from services.commands.account_rows import (
     AccountRow,
     add_account,
     change_account,
     close_account,
     list_accounts,
+    read_activity,
     rotate_secret,
 )
 from services.commands.keys import activate

@@ -11,7 +11,7 @@ import pytest
 
 from contracts.v1 import MetricSampled
 from kit.database import Database
-from services.commands.measured import Measured, publish_measure
+from services.commands.claims import Measured, publish_measure
 from tests.integration.readmodel_tables import NoTexts, everything, fill, prepare, store_at
 from tests.support.fakes import StillClock
 from tests.support.public_claims import SHIPS, tell_claims

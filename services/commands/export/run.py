@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 from uuid import UUID
 
 import orjson
@@ -17,7 +19,6 @@ from psycopg.rows import TupleRow
 from contracts.topology import ERRATA, VIEWS
 from kit.database import Database
 from services.commands.export.columns import ExportedTable
-from services.commands.export.digests import Digests
 from services.commands.export.folder import Draft, Folder, Manifest, open_folder
 from services.commands.export.formats import SUFFIX, Format, Row, Writer, open_writer
 from services.commands.export.tables import TABLES
@@ -26,6 +27,51 @@ BATCH_ROWS: Final = 500
 DELETED: Final = "deleted"
 
 Cursor = psycopg.AsyncServerCursor[TupleRow]
+
+
+class Digests:
+    """One digest for each row: by it the next run finds new, changed and deleted ones, after a rebuild or erasure too.
+
+    They lie by table and key in a copy of the database that belongs to this run until the manifest names it.
+    """
+
+    def __init__(self, path: Path, run: int) -> None:
+        self._run = run
+        self._file = sqlite3.connect(path, isolation_level=None)
+        self._file.executescript(
+            """PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+            CREATE TABLE IF NOT EXISTS seen (
+                place TEXT, key TEXT, digest BLOB, run INTEGER, PRIMARY KEY (place, key)
+            ) WITHOUT ROWID; BEGIN"""
+        )
+
+    def update(self, table: str, keys: Sequence[str], lines: Sequence[bytes]) -> list[int]:
+        """Store the digests of these rows; the indexes of new and different ones."""
+        digests = [blake2b(line, digest_size=16).digest() for line in lines]
+        select = self._file.execute
+        found = [
+            number
+            for number, (key, digest) in enumerate(zip(keys, digests, strict=True))
+            if select("SELECT digest FROM seen WHERE place = ? AND key = ?", (table, key)).fetchone() != (digest,)
+        ]
+        self._file.executemany(
+            "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?)",
+            [(table, key, digest, self._run) for key, digest in zip(keys, digests, strict=True)],
+        )
+        return found
+
+    def remove_unseen(self, table: str) -> Iterator[str]:
+        """Yield and delete the keys that this run did not see."""
+        cursor = self._file.execute("SELECT key FROM seen WHERE place = ? AND run < ? ORDER BY key", (table, self._run))
+        yield from [key for (key,) in cursor]
+        self._file.execute("DELETE FROM seen WHERE place = ? AND run < ?", (table, self._run))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.execute("COMMIT")
+        self._file.close()
 
 
 async def export(database: Database, path: Path, format_: Format, *, full: bool = False) -> Manifest:
