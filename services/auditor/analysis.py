@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from typing import Final
@@ -40,39 +41,28 @@ DEEP_S: Final = 480.0
 INTERNAL: Final = "internal"
 
 
+@dataclass(frozen=True, slots=True)
 class Analyst:
     """Analyses claims. Units: `call_micro_usd` is the most that one request to a model may cost.
 
     `low_confidence`: verdicts below it are Unclear.
     """
 
-    def __init__(
-        self,
-        log: AnalysisLog,
-        texts: Texts,
-        evidence: Evidence,
-        runs: RunsPort,
-        clock: Clock,
-        call_micro_usd: int,
-        low_confidence: Decimal,
-        metrics: AuditorMetrics,
-        scores: Scores,
-    ) -> None:
-        self._log = log
-        self._texts = texts
-        self._evidence = evidence
-        self._runs = runs
-        self._clock = clock
-        self._call_micro_usd = call_micro_usd
-        self._low_confidence = low_confidence
-        self._metrics = metrics
-        self._scores = scores
+    log: AnalysisLog
+    texts: Texts
+    evidence: Evidence
+    runs: RunsPort
+    clock: Clock
+    call_micro_usd: int
+    low_confidence: Decimal
+    metrics: AuditorMetrics
+    scores: Scores
 
     async def on_assertion_analysis_requested(
         self, event: AssertionAnalysisRequested, delivery_count: int
     ) -> AsyncIterator[Event]:
         """Carry out the run and conclude from its answer, after the analysis that was requested before it."""
-        turn = await self._log.turn(event)
+        turn = await self.log.turn(event)
         if turn.requested is None:
             raise Outage(LOG_LAG_S, "the log does not show the request yet")
         if turn.is_done:
@@ -80,7 +70,7 @@ class Analyst:
         await self._wait(turn)
         shape = turn.grow(event.shape)
         wanted = await self._prepare(event, turn.requested, shape)
-        async for item in self._runs.carry_out(wanted, delivery_count):
+        async for item in self.runs.carry_out(wanted, delivery_count):
             if isinstance(item, Event):
                 yield item
             elif isinstance(item, Answered):
@@ -88,7 +78,7 @@ class Analyst:
 
     async def on_exhausted(self, event: AssertionAnalysisRequested, reason: str) -> AsyncIterator[Event]:
         """An analysis that cannot be made has failed, so that no job waits for it any longer."""
-        turn, run = await self._log.turn(event), await self._log.run(event.run_id)
+        turn, run = await self.log.turn(event), await self.log.run(event.run_id)
         if not turn.is_done and run.failure is None:
             yield RunFailed(run_id=event.run_id, attempt=run.history.attempts, failure="NON_RETRYABLE", reason=INTERNAL)
 
@@ -96,15 +86,15 @@ class Analyst:
         """Raises: Retry: it is not this analysis' turn."""
         if turn.awaited is None:
             return
-        failed = (await self._log.run(turn.awaited)).failure is not None
-        wait_s = turn.wait_s(self._clock.now(), failed=failed)
+        failed = (await self.log.run(turn.awaited)).failure is not None
+        wait_s = turn.wait_s(self.clock.now(), failed=failed)
         if wait_s:
             raise Retry(wait_s, "another analysis of the same claim is under way")
 
     async def _prepare(
         self, event: AssertionAnalysisRequested, requested: Requested, shape: Shape
     ) -> RunRequest[ClaimToAnalyse, AnalyseAnswer]:
-        words = ClaimWords.model_validate_json(await self._texts.get(event.words))
+        words = ClaimWords.model_validate_json(await self.texts.get(event.words))
         is_deep = shape.depth == "DEEP"
         return RunRequest(
             run_id=event.run_id,
@@ -115,9 +105,9 @@ class Analyst:
             model=event.model,
             until=requested.at + TRANSCRIPT_KEPT,
             folder=str(event.run_id),
-            call_micro_usd=self._call_micro_usd,
+            call_micro_usd=self.call_micro_usd,
             run_s=DEEP_S if is_deep else STANDARD_S,
-            research=self._evidence.tools,
+            research=self.evidence.tools,
         )
 
     async def _conclude(
@@ -125,22 +115,22 @@ class Analyst:
     ) -> AssertionAnalysed:
         """Judge by the evidence that stands."""
         cited = list_cited(answered.answer, shape.scenarios)
-        pages = await self._evidence.read(cited, answered.looked_up)
+        pages = await self.evidence.read(cited, answered.looked_up)
         found = await asyncio.to_thread(  # comparing long pages takes a while
             analyse_claim,
             answered.answer,
             {address: page.read if page else None for address, page in pages.items()},
             max_scenarios=shape.scenarios,
             max_evidence=shape.evidence,
-            low_confidence=self._low_confidence,
+            low_confidence=self.low_confidence,
         )
         publishers = {publisher_id(page.domain) for page in pages.values() if page}
-        scores = await self._scores.read(publishers, event.score_epoch)
+        scores = await self.scores.read(publishers, event.score_epoch)
         citations, dropped = list_citations(found, pages, scores), count_dropped(found)
-        self._metrics.count_evidence(len(citations), dropped)
-        now = self._clock.now()
+        self.metrics.count_evidence(len(citations), dropped)
+        now = self.clock.now()
         expires_at = now + LIFETIME
-        body = await self._texts.put(write_body(found, pages, scores, now).model_dump_json(), expires_at)
+        body = await self.texts.put(write_body(found, pages, scores, now).model_dump_json(), expires_at)
         return AssertionAnalysed(
             follows=turn.latest.sequence if turn.latest else 0,
             assertion_id=event.assertion_id,

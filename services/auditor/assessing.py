@@ -73,6 +73,7 @@ class _Assessed:
     end: RunEnd
 
 
+@dataclass(frozen=True, slots=True)
 class Assessor:
     """Ends jobs.
 
@@ -80,29 +81,18 @@ class Assessor:
     Units: `call_micro_usd` is the most that one request to a model may cost.
     """
 
-    def __init__(
-        self,
-        log: EndingLog,
-        texts: Texts,
-        runs: RunsPort,
-        signer: Signer,
-        clock: Clock,
-        call_micro_usd: int,
-        issuer: str,
-        upgrade: UpgradeOptions,
-    ) -> None:
-        self._log = log
-        self._texts = texts
-        self._runs = runs
-        self._signer = signer
-        self._clock = clock
-        self._call_micro_usd = call_micro_usd
-        self._issuer = issuer
-        self._upgrade = upgrade
+    log: EndingLog
+    texts: Texts
+    runs: RunsPort
+    signer: Signer
+    clock: Clock
+    call_micro_usd: int
+    issuer: str
+    upgrade: UpgradeOptions
 
     async def on_job_resolved(self, event: JobResolved, delivery_count: int) -> AsyncIterator[Event]:
         """Assess the article if that is of use, and store the result."""
-        logged = await self._log.job(event.job_id)
+        logged = await self.log.job(event.job_id)
         if logged is None or logged.job.resolved is None:
             raise Outage(LOG_LAG_S, "the log does not show yet what the job waited for")
         if logged.job.over is not None:
@@ -111,7 +101,7 @@ class Assessor:
             async for fact in self._conclude(logged, delivery_count):
                 yield fact
         except LookupError:
-            if not await self._log.is_over(event.job_id):  # its account cancelled it meanwhile, so its words are gone
+            if not await self.log.is_over(event.job_id):  # its account cancelled it meanwhile, so its words are gone
                 raise
 
     async def on_exhausted(self, event: JobResolved, reason: str) -> AsyncIterator[Event]:
@@ -139,7 +129,7 @@ class Assessor:
         assert job.extracted is not None
         assert job.planned is not None
         assert job.resolved is not None
-        found = ExtractionWords.model_validate_json(await self._texts.get(job.extracted.extraction))
+        found = ExtractionWords.model_validate_json(await self.texts.get(job.extracted.extraction))
         resolved = {each.number: each for each in job.resolved.claims}
         planned = {each.number: each for each in job.planned.claims}
         browsing = job.requested.options.browsing
@@ -162,11 +152,11 @@ class Assessor:
             return Failed(resolved.failure)
         if resolved.analysis_id is None:
             return missed
-        analysed = await self._log.analysis(claim.assertion_id, resolved.analysis_id)
+        analysed = await self.log.analysis(claim.assertion_id, resolved.analysis_id)
         if analysed is None:
             return Failed(WITHDRAWN)
         try:
-            body = AnalysisBody.model_validate_json(await self._texts.get(analysed.event.body))
+            body = AnalysisBody.model_validate_json(await self.texts.get(analysed.event.body))
         except LookupError:
             return Failed(WITHDRAWN)
         fell_back = planned.outcome != "HIT" and resolved.analysis_id == planned.analysis_id
@@ -175,7 +165,7 @@ class Assessor:
 
     async def _assess(self, job: _Analysed, delivery_count: int) -> AsyncIterator[Event | _Assessed]:
         """Have a model read the article over the analyses; code gives it its score."""
-        _, article = await load_article(self._texts, job.fetched)
+        _, article = await load_article(self.texts, job.fetched)
         wanted: RunRequest[ArticleToAssess, AssessAnswer] = RunRequest(
             run_id=step_run_id(job.request.job_id, ASSESS),
             subject_id=job.request.job_id,
@@ -185,21 +175,21 @@ class Assessor:
             model=_stage(job.fetched, ASSESS),
             until=job.request.input.until,
             folder=run_folder(job.request.job_id, ASSESS),
-            call_micro_usd=self._call_micro_usd,
+            call_micro_usd=self.call_micro_usd,
             run_s=ASSESS_S,
         )
-        async for item in self._runs.carry_out(wanted, delivery_count):
+        async for item in self.runs.carry_out(wanted, delivery_count):
             if isinstance(item, Event):
                 yield item
             elif isinstance(item, Answered):
                 claims = zip(job.found.extraction.claims, job.outcomes, strict=True)
                 found = assess_article([count_claim(*each) for each in claims], item.answer)
-                written = write_assessment(job.found.extraction, found, item.answer, item.end.model, self._clock.now())
+                written = write_assessment(job.found.extraction, found, item.answer, item.end.model, self.clock.now())
                 yield _Assessed(written, item.end)
 
     async def _end(self, job: _Analysed, assessed: _Assessed | None) -> JobEnded:
         """Store the result with its receipt."""
-        now = self._clock.now()
+        now = self.clock.now()
         audit = Audit(
             extraction=job.found.extraction,
             outcomes=job.outcomes,
@@ -210,10 +200,10 @@ class Assessor:
             from_memo=job.extracted.memo_of is not None,
             generated_at=now,
         )
-        result = write_result(audit, self._upgrade if job.request.mode == "CACHE_ONLY" else None)
-        receipt = self._signer.sign(describe_receipt(self._issuer, audit, job.fetched, result))
+        result = write_result(audit, self.upgrade if job.request.mode == "CACHE_ONLY" else None)
+        receipt = self.signer.sign(describe_receipt(self.issuer, audit, job.fetched, result))
         signed = result.model_copy(update={"receipt": receipt})
-        ref = await self._texts.put(signed.model_dump_json(), job.request.input.until)
+        ref = await self.texts.put(signed.model_dump_json(), job.request.input.until)
         found = audit.assessment
         return JobEnded(
             job_id=job.request.job_id,
@@ -241,7 +231,7 @@ class Assessor:
         bought.extend((ANALYSE, each.event.end, each.at) for each in new)
         if assessed is not None:
             bought.append((ASSESS, assessed.end, now))
-        starts = await self._log.starts([end.run_id for _, end, _ in bought])
+        starts = await self.log.starts([end.run_id for _, end, _ in bought])
         return tuple(
             LlmCall(
                 stage=_STAGES[step],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -29,35 +30,26 @@ from services.auditor.ports import Articles, Log, LoggedJob, Scores, Stages, Tex
 STEPS: Final = (JobStep.FETCH, JobStep.EXTRACT, JobStep.PLAN)
 
 
+@dataclass(frozen=True, slots=True)
 class Auditor:
     """Works on jobs."""
 
-    def __init__(
-        self,
-        log: Log,
-        texts: Texts,
-        articles: Articles,
-        extractor: Extractor,
-        stages: Stages,
-        planner: Planner,
-        scores: Scores,
-    ) -> None:
-        self._log = log
-        self._texts = texts
-        self._articles = articles
-        self._extractor = extractor
-        self._stages = stages
-        self._planner = planner
-        self._scores = scores
+    log: Log
+    texts: Texts
+    articles: Articles
+    extractor: Extractor
+    stages: Stages
+    planner: Planner
+    scores: Scores
 
     async def on_job_requested(self, event: JobRequested, delivery_count: int) -> AsyncIterator[Event]:
         """Go on until the job waits for its claims' analyses, or is over."""
-        logged = await self._log.job(event.job_id)
+        logged = await self.log.job(event.job_id)
         if logged is None:
             raise Outage(LOG_LAG_S, "the log does not show the request yet")
         job, done = logged.job, None
         while (step := job.next_step) in STEPS and step is not done:
-            if done is JobStep.FETCH and await self._log.is_over(event.job_id):
+            if done is JobStep.FETCH and await self.log.is_over(event.job_id):
                 return  # its account cancelled it meanwhile; the plan looks itself before it buys
             async for fact in self._carry_out(step, logged, event, delivery_count):
                 yield fact
@@ -76,21 +68,21 @@ class Auditor:
                 return self._fetch(logged, request)
             case JobStep.EXTRACT:
                 assert logged.job.fetched is not None
-                return self._extractor.extract(request, logged.job.fetched, delivery_count)
+                return self.extractor.extract(request, logged.job.fetched, delivery_count)
             case _:
                 return self._plan(logged, request)
 
     async def _fetch(self, logged: LoggedJob, request: JobRequested) -> AsyncIterator[Event]:
         """Read the article, and freeze what later steps must not change."""
-        words = RequestWords.model_validate_json(await self._texts.get(request.input))
+        words = RequestWords.model_validate_json(await self.texts.get(request.input))
         try:
             article = await self._read(words, logged)
         except NoArticle as error:
             yield JobEnded(job_id=request.job_id, outcome="FAILED", code=error.code, charged_micro_usd=0)
             return
         models, epoch, stored = await asyncio.gather(
-            self._stages.models(),
-            self._scores.closed_epoch(),
+            self.stages.models(),
+            self.scores.closed_epoch(),
             self._keep(request, words, article),
         )
         yield JobFetched(
@@ -109,15 +101,15 @@ class Auditor:
         if words.url is None:
             return request.input
         described = article.words.model_dump_json()
-        return await self._texts.put(described, request.input.until, article_folder(request.job_id))
+        return await self.texts.put(described, request.input.until, article_folder(request.job_id))
 
     async def _read(self, words: RequestWords, logged: LoggedJob) -> Article:
         if words.url is not None:
-            return await self._articles.fetch(words.url, logged.at)
+            return await self.articles.fetch(words.url, logged.at)
         return take_text(words.text or "", logged.at)
 
     async def _plan(self, logged: LoggedJob, request: JobRequested) -> AsyncIterator[Event]:
         """Look every claim up, and request what is missing and can be paid for."""
-        planned = await self._planner.plan(logged, request)
+        planned = await self.planner.plan(logged, request)
         if planned is not None:
             yield planned

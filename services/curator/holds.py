@@ -7,7 +7,7 @@ the verdict is the one of the decision that the stream has stored.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final
 
 import structlog
@@ -32,64 +32,55 @@ async def _find_none(_: ClaimApproved) -> Effect:
     return Effect.NONE
 
 
+@dataclass(frozen=True, slots=True)
 class Holds:
     """Ends holds."""
 
-    def __init__(
-        self,
-        log_: HoldLog,
-        audience: Audience,
-        metrics: HoldMetrics,
-        clock: Clock,
-        rules: DisplayRules,
-        find_effect: FindEffect = _find_none,
-        *,
-        second_look: LooksAgain,
-    ) -> None:
-        self._log = log_
-        self._audience = audience
-        self._metrics = metrics
-        self._clock = clock
-        self._rules = rules
-        self._find_effect = find_effect
-        self._second_look = second_look
+    log: HoldLog
+    audience: Audience
+    metrics: HoldMetrics
+    clock: Clock
+    rules: DisplayRules
+    find_effect: FindEffect = _find_none
+    _: KW_ONLY
+    second_look: LooksAgain
 
     async def on_claim_held(self, event: ClaimHeld, delivery_count: int) -> AsyncIterator[Event]:
         """End a hold that is over. Raises: Retry: it is not over."""
-        ended, follows = await self._log.find_end(event)
+        ended, follows = await self.log.find_end(event)
         if ended is None:
             ended = await self._decide(event, follows)
             yield ended
-            self._metrics.count_ended(ended.state)
+            self.metrics.count_ended(ended.state)
             log.info("hold ended", claim=str(event.claim_id), state=ended.state, code=ended.code)
         yield write_verdict(event.approval, ended)
 
     async def on_exhausted(self, event: ClaimHeld, reason: str) -> AsyncIterator[Event]:
         """Withhold it: what cannot be decided is not shown, and its investigation must end."""
-        ended, follows = await self._log.find_end(event)
+        ended, follows = await self.log.find_end(event)
         if ended is None:
             ended = _end(event, follows, _NOT_DECIDED)
             yield ended
-            ended = (await self._log.find_end(event))[0] or ended  # another one may have come first
+            ended = (await self.log.find_end(event))[0] or ended  # another one may have come first
         yield write_verdict(event.approval, ended)
 
     async def _decide(self, event: ClaimHeld, follows: int) -> ClaimHoldEnded:
-        approval, now = event.approval, self._clock.now()
-        audience = await self._audience.find(approval)
+        approval, now = event.approval, self.clock.now()
+        audience = await self.audience.find(approval)
         claim = HeldClaim(
             held_at=event.held_at,
             views_a_day=audience.views_a_day,
             is_requested=audience.is_requested,
             has_passed=all(each.outcome == "PASS" for each in approval.gates),
             has_second_look=any(each.gate == "second_opinion" for each in approval.gates),
-            is_stopped=await self._find_effect(approval) is not Effect.NONE,
+            is_stopped=await self.find_effect(approval) is not Effect.NONE,
         )
-        hold_s = int(find_hold(claim, self._rules).total_seconds())
-        decided = display(claim, now, self._rules)
+        hold_s = int(find_hold(claim, self.rules).total_seconds())
+        decided = display(claim, now, self.rules)
         if isinstance(decided, LookAgain):
-            fresh = await self._second_look.look(approval)
+            fresh = await self.second_look.look(approval)
             log.info("cited pages fetched again", claim=str(event.claim_id), fresh=fresh)
-            decided = display(replace(claim, fresh=fresh), now, self._rules)
+            decided = display(replace(claim, fresh=fresh), now, self.rules)
         match decided:
             case Wait(until):
                 raise Retry(max(1.0, (until - now).total_seconds()), "it is held")

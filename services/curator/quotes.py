@@ -6,6 +6,7 @@ breaker is open, so a kill repeats a few comparisons and loses none.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 import structlog
@@ -34,35 +35,27 @@ class StoredBytes(Protocol):
         """Raises: BlobMissing."""
 
 
+@dataclass(frozen=True, slots=True)
 class QuoteCheck:
     """Compares quotes with pages, and opens the breaker of all findings."""
 
-    def __init__(
-        self,
-        displays: LoggedDisplays,
-        breakers: SqlWatchRecord,
-        log_: Log,
-        stored: StoredBytes,
-        reader: Reader,
-        clock: Clock,
-    ) -> None:
-        self._displays = displays
-        self._breakers = breakers
-        self._log = log_
-        self._stored = stored
-        self._reader = reader
-        self._clock = clock
+    displays: LoggedDisplays
+    breakers: SqlWatchRecord
+    log: Log
+    stored: StoredBytes
+    reader: Reader
+    clock: Clock
 
     async def run_once(self) -> int:
         """Look at the next few displays; how many of their quotes are not in their page."""
-        displays = await self._displays.next(BATCH)
+        displays = await self.displays.next(BATCH)
         missing = [each.claim_id for each in displays.quotes if await self._is_missing(each)]
         if missing:
             log.error("displayed quotes are not in their stored pages", claims=sorted({str(each) for each in missing}))
             if not await self._open(len(missing)):
                 return len(missing)
         if displays.through > displays.after:
-            await self._displays.mark(displays)
+            await self.displays.mark(displays)
         return len(missing)
 
     async def _is_missing(self, quote: DisplayedQuote) -> bool:
@@ -70,8 +63,8 @@ class QuoteCheck:
         is_known = False
         for page in quote.pages:
             try:
-                data = await self._stored.get(page.blob.sha256)
-                words = await read_words(self._reader, data, page.content_type)
+                data = await self.stored.get(page.blob.sha256)
+                words = await read_words(self.reader, data, page.content_type)
             except (BlobMissing, Unreadable) as error:
                 log.warning("a stored page cannot be compared", page=page.blob.sha256, error=str(error))
                 return False
@@ -83,8 +76,8 @@ class QuoteCheck:
     async def _open(self, missing: int) -> bool:
         """Whether the breaker is open for this, now or before; False: another event of it came first."""
         observed = Observed(released={}, quotes_not_in_page=missing)
-        for event in find_openings(observed, await self._breakers.breakers(), self._clock.now()):
-            if not await self._log.publish(event, self._clock.new_id()):
+        for event in find_openings(observed, await self.breakers.breakers(), self.clock.now()):
+            if not await self.log.publish(event, self.clock.new_id()):
                 return False
             log.error("a breaker opened", scope=event.scope, trigger=event.trigger, numbers=event.numbers)
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
@@ -54,42 +54,29 @@ LOG_LAG_S = 0.2
 RUN_S = 3_600.0
 
 
+@dataclass(frozen=True, slots=True)
 class Investigator:
     """Runs the model over versions."""
 
-    def __init__(
-        self,
-        log: Log,
-        blobs: Blobs,
-        keys: KeyStore,
-        model: Model,
-        clock: Clock,
-        worker: str,
-        *,
-        priors: Priors,
-        research: Research,
-        limits: Limits,
-        run_s: float = RUN_S,
-        gates: GatePolicy | None = None,
-    ) -> None:
-        self._log = log
-        self._blobs = blobs
-        self._keys = keys
-        self._model = model
-        self._clock = clock
-        self._worker = worker
-        self._priors = priors
-        self._research = research
-        self._limits = limits
-        self._run_s = run_s
-        self._gates = gates
+    log: Log
+    blobs: Blobs
+    keys: KeyStore
+    model: Model
+    clock: Clock
+    worker: str
+    _: KW_ONLY
+    priors: Priors
+    research: Research
+    limits: Limits
+    run_s: float = RUN_S
+    gates: GatePolicy | None = None
 
     async def on_investigation_requested(
         self, event: InvestigationRequested, delivery_count: int
     ) -> AsyncIterator[Event]:
         """Continue from the state that the log shows."""
         step: Plan | None = plan_first_delivery(event) if delivery_count == 1 else None
-        step = step or plan(event, await self._investigation(event), delivery_count, self._clock.now())
+        step = step or plan(event, await self._investigation(event), delivery_count, self.clock.now())
         if isinstance(step, LogLag):
             raise Outage(LOG_LAG_S, "the log does not show the request yet")
         if isinstance(step, NotDue):
@@ -113,19 +100,19 @@ class Investigator:
             post_id=event.post_id,
             analysis=event.analysis,
             attempt=step.attempt,
-            worker=self._worker,
+            worker=self.worker,
             input=input_,
             prompt=look.prompt,
-            model=self._model.name,
+            model=self.model.name,
             key_source=event.key_source,
             attachment=event.attachment,
             delivery_count=delivery_count,
-            cost_limit_micro_usd=self._limits.cost_micro_usd,
+            cost_limit_micro_usd=self.limits.cost_micro_usd,
             rules=kind.rules,
-            gates=self._gates,
+            gates=self.gates,
         )
         record = RunRecord(
-            self._blobs,
+            self.blobs,
             partial(step_name, event.investigation_id, event.round),
             step.done,
             step.on_record,
@@ -150,7 +137,7 @@ class Investigator:
                 error_name=error.name,
                 usage=error.usage,
                 transcript=transcript,
-                retry_at=self._clock.now() + timedelta(seconds=delay_s),
+                retry_at=self.clock.now() + timedelta(seconds=delay_s),
             )
             raise Retry(delay_s, error.reason) from error
 
@@ -162,17 +149,17 @@ class Investigator:
         yield self._make_end(event, attempts, follows, "NON_RETRYABLE", reason)
 
     async def _investigation(self, event: InvestigationRequested) -> Investigation | None:
-        return Investigation.fold(await self._log.history(event.investigation_id))
+        return Investigation.fold(await self.log.history(event.investigation_id))
 
     async def _freeze_input(self, event: InvestigationRequested) -> InvestigationInput:
         """The input of this run and its later attempts, with the findings of an earlier version."""
         input_, prior = await asyncio.gather(
-            self._log.snapshot(event.version_id),
-            self._priors.prior(event.post_id, event.version_id, event.analysis),
+            self.log.snapshot(event.version_id),
+            self.priors.prior(event.post_id, event.version_id, event.analysis),
         )
         if input_ is None:
             raise Reject(f"version {event.version_id} is not in the log")
-        return await add_prior(input_.model_copy(update={"objection": event.objection}), prior, self._blobs)
+        return await add_prior(input_.model_copy(update={"objection": event.objection}), prior, self.blobs)
 
     async def _investigate(
         self,
@@ -184,20 +171,20 @@ class Investigator:
         record: RunRecord[TextRef],
         started_at_s: float,
     ) -> AsyncIterator[Event]:
-        material = await read_material(input_, self._blobs)
-        research = self._research.calls(event.post_id, event.analysis)
-        brief = await write_brief(look, material, self._blobs, research, self._limits)
+        material = await read_material(input_, self.blobs)
+        research = self.research.calls(event.post_id, event.analysis)
+        brief = await write_brief(look, material, self.blobs, research, self.limits)
         done, published = await record.load_previous()
         if published is None:
-            await record.require_budget(run.spent_micro_usd, self._limits.cost_micro_usd)
+            await record.require_budget(run.spent_micro_usd, self.limits.cost_micro_usd)
         brief = replace(brief, done=done, published=published)
         old = {claim.claim_id: claim.payload for claim in input_.old_claims}
         named_ids: dict[UUID, None] = {}
         retained: list[UUID] = []
-        items = self._model.converse(
-            brief, key=await open_key(self._keys, event.key_source, event.investigation_id, event.attachment)
+        items = self.model.converse(
+            brief, key=await open_key(self.keys, event.key_source, event.investigation_id, event.attachment)
         )
-        async with aclosing(limit_time(items, record, began=started_at_s, seconds=self._run_s)) as items_in_time:
+        async with aclosing(limit_time(items, record, began=started_at_s, seconds=self.run_s)) as items_in_time:
             async for item in items_in_time:
                 match item:
                     case Decision(value=ClaimPayload() as submitted):
@@ -268,7 +255,7 @@ class Investigator:
         if found is None or found.is_over(event.round):
             return found is not None
         found.round.add_checkpoint(advanced)  # a replica may lag
-        await record.require_budget(found.round.micro_usd, self._limits.cost_micro_usd, advanced.usage)
+        await record.require_budget(found.round.micro_usd, self.limits.cost_micro_usd, advanced.usage)
         return False
 
     def _make_failure(

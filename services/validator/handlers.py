@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
 from typing import Never
 
@@ -52,6 +53,7 @@ from services.validator.ports import (
 LOG_LAG_S = 0.2
 
 
+@dataclass(frozen=True, slots=True)
 class Validator:
     """Validates candidates. `unchecked_allowed`: sources that could not be checked may count as evidence.
 
@@ -60,30 +62,17 @@ class Validator:
     held, and the curator decides when it may be shown.
     """
 
-    def __init__(
-        self,
-        runs: Runs,
-        blobs: Blobs,
-        keys: KeyStore,
-        model: Model,
-        sources: Sources,
-        clock: Clock,
-        *,
-        unchecked_allowed: bool = False,
-        policy: GatePolicy | None = None,
-        opinion: SecondOpinion | None = None,
-        hold: bool = False,
-    ) -> None:
-        self._runs = runs
-        self._blobs = blobs
-        self._keys = keys
-        self._model = model
-        self._sources = sources
-        self._clock = clock
-        self._unchecked_allowed = unchecked_allowed
-        self._policy = policy
-        self._opinion = opinion
-        self._hold = hold
+    runs: Runs
+    blobs: Blobs
+    keys: KeyStore
+    model: Model
+    sources: Sources
+    clock: Clock
+    _: KW_ONLY
+    unchecked_allowed: bool = False
+    policy: GatePolicy | None = None
+    opinion: SecondOpinion | None = None
+    hold: bool = False
 
     async def on_claim_proposed(self, event: ClaimProposed, delivery_count: int) -> AsyncIterator[Event]:
         """Approve, reject, or report that no verdict was possible; a settled claim is not reviewed again.
@@ -95,7 +84,7 @@ class Validator:
         repeated = delivery_count != 1 or event.attempt > 1 or event.round > 1
         if repeated and (await self._review_state(event, delivery_count)).settled:
             return
-        start = await self._runs.find_start(event)
+        start = await self.runs.find_start(event)
         if start is None:
             raise Outage(LOG_LAG_S, "the log does not show the start of the run yet")
         examined = await self._examine(event, start)
@@ -106,7 +95,7 @@ class Validator:
         if repeated or limit is not None:
             state = await self._review_state(event, delivery_count)
         else:  # the stream refuses the start of the review if another one has started before
-            state = ReviewState(settled=await self._runs.is_over(event))
+            state = ReviewState(settled=await self.runs.is_over(event))
         if state.settled:
             return
         spent = state.spent_micro_usd
@@ -125,35 +114,35 @@ class Validator:
             failed = await self._fail(start, examined.record, error, step, state.review_attempts + 1)
             yield failed
             if isinstance(failed, ClaimValidationRetryScheduled):
-                raise Retry((failed.retry_at - self._clock.now()).total_seconds(), error.reason) from error
+                raise Retry((failed.retry_at - self.clock.now()).total_seconds(), error.reason) from error
 
     async def _examine(self, event: ClaimProposed, start: InvestigationStarted) -> Examined | ClaimRejected:
         """The candidate with its checked sources, or why it is refused before any model is called."""
-        text = await self._blobs.get_text(start.input.content)
+        text = await self.blobs.get_text(start.input.content)
         kind = flagging_kind(event.analysis)
         refusal = kind.check(event.payload, text)
         if refusal is not None:
             return ClaimRejected(**_identify(event), rules=kind.rules, gate="rule", reason=refusal.reason)
-        evidence = await self._sources.check(event.payload.sources)
+        evidence = await self.sources.check(event.payload.sources)
         sources = tuple(each.source for each in evidence)
         record: ReviewRecord = {
             **_identify(event),
             "rules": kind.rules,
             "sources": sources,
-            "policy": self._policy,
+            "policy": self.policy,
             "gates": (),
-            "unchecked_allowed": self._unchecked_allowed,
+            "unchecked_allowed": self.unchecked_allowed,
             "opinion": None,
             "prompt": None,
             "usage": Usage(),
             "transcript": None,
         }
-        unsupported = find_unsupported(sources, unchecked_allowed=self._unchecked_allowed)
+        unsupported = find_unsupported(sources, unchecked_allowed=self.unchecked_allowed)
         if unsupported is not None:
             return ClaimRejected(**record, gate="sources", reason=unsupported)
-        counted = list_pages(event.payload, evidence, unchecked_allowed=self._unchecked_allowed)
-        if self._policy is not None:
-            judgement = await self._judge(event, start.input, text, counted, self._policy)
+        counted = list_pages(event.payload, evidence, unchecked_allowed=self.unchecked_allowed)
+        if self.policy is not None:
+            judgement = await self._judge(event, start.input, text, counted, self.policy)
             record["gates"], counted = judgement.results, judgement.counted
             if (refused := judgement.refusal) is not None:
                 return ClaimRejected(**record, gate=refused.gate, reason=REASONS[refused.code])
@@ -173,7 +162,7 @@ class Validator:
             schema=review.schema,
             limits=Limits(cost_micro_usd=start.cost_limit_micro_usd),
             subject=ClaimInDoubt(event.payload, candidate.text),
-            done=await find_unpublished(self._blobs, step) if resume else None,
+            done=await find_unpublished(self.blobs, step) if resume else None,
             published=Published(),
         )
         result = await self._ask_opinion(examined, step, resume=resume)
@@ -183,8 +172,8 @@ class Validator:
                 record["usage"] = _opinion_usage(record)
                 return ClaimRejected(**record, gate=result.gate, reason=REASONS[result.code])
         record["prompt"] = review.prompt
-        key = await open_key(self._keys, start.key_source, start.investigation_id, start.attachment)
-        finished = await ask(self._model, brief, key=key)
+        key = await open_key(self.keys, start.key_source, start.investigation_id, start.attachment)
+        finished = await ask(self.model, brief, key=key)
         record["usage"] = finished.usage.plus(_opinion_usage(record))
         record["transcript"] = await self._store_transcript(finished.transcript, step)
         verdict = finished.answer
@@ -192,8 +181,8 @@ class Validator:
             return ClaimRejected(**record, gate="model", reason=verdict.reason or "the reviewer gave no reason")
         payload = keep_sources(event.payload, record["sources"], examined.counted)
         approval = ClaimApproved(**record, version_id=event.version_id, payload=payload)
-        held_at = self._clock.now()
-        return ClaimHeld(**_identify(event), approval=approval, held_at=held_at) if self._hold else approval
+        held_at = self.clock.now()
+        return ClaimHeld(**_identify(event), approval=approval, held_at=held_at) if self.hold else approval
 
     async def _fail(
         self, start: InvestigationStarted, record: ReviewRecord, error: ModelError, step: str, review_attempt: int
@@ -220,7 +209,7 @@ class Validator:
             reason=error.reason,
             status_code=error.status_code,
             error_name=error.name,
-            retry_at=self._clock.now() + timedelta(seconds=delay_s),
+            retry_at=self.clock.now() + timedelta(seconds=delay_s),
         )
 
     async def on_exhausted(self, event: ClaimProposed, reason: str) -> AsyncIterator[Event]:
@@ -241,13 +230,13 @@ class Validator:
 
     async def _ask_opinion(self, examined: Examined, step: str, *, resume: bool) -> GateResult | None:
         """What the second opinion says, if one is asked for; its answer is put on record. Raises: ModelError."""
-        policy = self._policy.opinion if self._policy is not None else None
-        if self._opinion is None or policy is None:
+        policy = self.policy.opinion if self.policy is not None else None
+        if self.opinion is None or policy is None:
             return None
         claim, text = examined.candidate.claim, examined.candidate.text
         quotations = [page.snippet for page in examined.counted]
         # Not a part of the review's step, whose answers are looked for under its name.
-        opinion = await self._opinion.ask(claim.text, quotations, f"{step}-opinion", resume=resume)
+        opinion = await self.opinion.ask(claim.text, quotations, f"{step}-opinion", resume=resume)
         examined.record["opinion"] = opinion
         return judge_opinion(opinion.probability, find_group(text), policy)
 
@@ -257,15 +246,15 @@ class Validator:
         Raises: Superseded: another worker started a review on this delivery or a later one. Retry: the next review is
         not due, because its worker died before it could delay the delivery.
         """
-        state = await self._runs.review_state(event)
+        state = await self.runs.review_state(event)
         if not state.settled and state.begun_on >= delivery:
             raise Superseded("a review was begun on a later delivery of the claim")
-        if not state.settled and (left_s := state.left_s(self._clock.now())):
+        if not state.settled and (left_s := state.left_s(self.clock.now())):
             raise Retry(left_s, "it is too early for the next review")
         return state
 
     async def _store_transcript(self, transcript: bytes | None, step: str) -> TextRef | None:
-        return await self._blobs.put_text(transcript.decode(), step) if transcript else None
+        return await self.blobs.put_text(transcript.decode(), step) if transcript else None
 
 
 def _identify(event: ClaimProposed) -> ClaimIds:
