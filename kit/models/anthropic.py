@@ -19,7 +19,7 @@ from contracts.transcript import Protocol
 from contracts.v1.parts import ModelName
 from kit.models import failures
 from kit.models.anthropic_assembly import Assembly, spent
-from kit.models.base import Image, Sampling
+from kit.models.base import Image, Sampling, has_pictures, join_words
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
 from kit.models.conversation_start import ConversationStart
 from kit.models.events import Json, writable
@@ -127,7 +127,7 @@ class _Messages:
             self._messages.append({"role": "user", "content": content})
         parts = self._start.parts
         body = self._body | self._answer_format(closing=closing)
-        self._session.recorder.begin_call(body | {"messages": [_message(parts, _hash), *self._messages]})
+        self._session.recorder.begin_call(body | {"messages": [_message(parts, Image.name), *self._messages]})
         first = await asyncio.to_thread(_message, parts, _data)
         sent: Any = body | {"messages": [first, *self._messages]}  # the library types each field of a body
         answer = Assembly()
@@ -191,8 +191,8 @@ def _result(call_id: str, output: str) -> JsonValue:
 
 
 def _message(parts: tuple[str | Image, ...], source: Callable[[Image], str]) -> JsonValue:
-    if not any(isinstance(part, Image) for part in parts):
-        return {"role": "user", "content": "".join(part for part in parts if isinstance(part, str))}
+    if not has_pictures(parts):
+        return {"role": "user", "content": join_words(parts)}
     content: list[JsonValue] = [
         {"type": "text", "text": part}
         if isinstance(part, str)
@@ -203,10 +203,6 @@ def _message(parts: tuple[str | Image, ...], source: Callable[[Image], str]) -> 
         for part in parts
     ]
     return {"role": "user", "content": content}
-
-
-def _hash(picture: Image) -> str:
-    return f"sha256:{picture.blob.sha256}"
 
 
 def _data(picture: Image) -> str:

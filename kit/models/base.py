@@ -6,6 +6,7 @@ text that leaves a provider (error, transcript, status) may contain an API key.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -43,6 +44,24 @@ class Image:
 
     blob: BlobRef
     data: bytes = field(repr=False)
+
+    def name(self) -> str:
+        """What a record says in the place of the bytes."""
+        return f"sha256:{self.blob.sha256}"
+
+    def data_uri(self) -> str:
+        """The picture within an address: at another the provider could fetch something else than what we hashed."""
+        return f"data:{self.blob.media_type};base64,{b64encode(self.data).decode()}"
+
+
+def join_words(parts: Sequence[str | Image]) -> str:
+    """The text of a message, without pictures."""
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def has_pictures(parts: Sequence[str | Image]) -> bool:
+    """Whether a message contains pictures."""
+    return any(isinstance(part, Image) for part in parts)
 
 
 class Sampling(NamedTuple):
@@ -138,12 +157,12 @@ class Brief(Generic[DecisionT, AnswerT]):
     @property
     def words(self) -> str:
         """The text of the message, without pictures."""
-        return "".join(part for part in self.parts if isinstance(part, str))
+        return join_words(self.parts)
 
     @property
     def has_pictures(self) -> bool:
         """Whether the message contains pictures."""
-        return any(isinstance(part, Image) for part in self.parts)
+        return has_pictures(self.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ research. Each request contains the whole conversation, because the server is st
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, cast
@@ -18,13 +17,13 @@ from pydantic import JsonValue, SecretStr
 from contracts.transcript import Protocol
 from contracts.v1.parts import ModelName
 from kit.models import failures
-from kit.models.base import AnswerT, Brief, DecisionT, Image, ModelError, Sampling
+from kit.models.base import AnswerT, Brief, DecisionT, Image, ModelError, Sampling, has_pictures, join_words
 from kit.models.chat_assembly import Assembly, spent
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
 from kit.models.conversation_start import ConversationStart
 from kit.models.events import Json, writable
+from kit.models.openai_client import open_client, open_stream
 from kit.models.provider import LIVE, Provider, ProviderDeps, ProviderSession, SdkBody
-from kit.models.streams import open_stream
 from kit.models.websearch.tool import WEB_SEARCH
 
 _CUT_SHORT = frozenset({"length", "max_tokens"})
@@ -122,15 +121,7 @@ class ChatCompletions(Provider):
         await self._client(session).chat.completions.create(**body)
 
     def _client(self, session: ProviderSession) -> openai.AsyncOpenAI:
-        client = openai.AsyncOpenAI(
-            api_key=session.secret,
-            base_url=self._base_url,
-            max_retries=0,
-            timeout=self._timeout,
-            http_client=session.http,
-        )
-        client.organization = client.project = None
-        return client
+        return open_client(self._base_url, session.http, self._timeout, key=session.secret)
 
 
 class _Chat:
@@ -160,8 +151,8 @@ class _Chat:
         parts = self._start.parts
         system: JsonValue = {"role": "system", "content": self._start.instructions}
         body = self._body | self._answer_format(closing=closing)
-        self._session.recorder.begin_call(body | {"messages": [system, _message(parts, _hash), *self._messages]})
-        first = await asyncio.to_thread(_message, parts, _data)
+        self._session.recorder.begin_call(body | {"messages": [system, _message(parts, Image.name), *self._messages]})
+        first = await asyncio.to_thread(_message, parts, Image.data_uri)
         sent: Any = body | {"messages": [system, first, *self._messages]}  # the library types each field of a body
         answer = Assembly(self._turns)
         self._turns += 1
@@ -211,8 +202,8 @@ def _once(message: Json) -> Json:
 
 
 def _message(parts: tuple[str | Image, ...], address: Callable[[Image], str]) -> JsonValue:
-    if not any(isinstance(part, Image) for part in parts):
-        return {"role": "user", "content": "".join(part for part in parts if isinstance(part, str))}
+    if not has_pictures(parts):
+        return {"role": "user", "content": join_words(parts)}
     content: list[JsonValue] = [
         {"type": "text", "text": part}
         if isinstance(part, str)
@@ -220,11 +211,3 @@ def _message(parts: tuple[str | Image, ...], address: Callable[[Image], str]) ->
         for part in parts
     ]
     return {"role": "user", "content": content}
-
-
-def _hash(picture: Image) -> str:
-    return f"sha256:{picture.blob.sha256}"
-
-
-def _data(picture: Image) -> str:
-    return f"data:{picture.blob.media_type};base64,{b64encode(picture.data).decode()}"

@@ -5,7 +5,9 @@ Later requests refer to the previous response by id: the provider stores the con
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import openai
@@ -14,13 +16,13 @@ from pydantic import JsonValue, SecretStr
 
 from contracts.transcript import Protocol
 from contracts.v1.parts import ModelName
-from kit.models import failures, openai_input
+from kit.models import failures
 from kit.models.audit_openai import spent
-from kit.models.base import ModelError, Sampling
+from kit.models.base import Image, ModelError, Sampling, has_pictures, join_words
 from kit.models.conversation import CallIds, Conversation, FunctionCall, Turn
 from kit.models.conversation_start import ConversationStart
+from kit.models.openai_client import open_client, open_stream
 from kit.models.provider import LIVE, Provider, ProviderDeps, ProviderSession, SdkBody
-from kit.models.streams import open_stream
 
 
 class OpenAIResponses(Provider):
@@ -88,15 +90,7 @@ class OpenAIResponses(Provider):
         await self._client(session).responses.create(**body, store=False, extra_headers=_authorization(session.secret))
 
     def _client(self, session: ProviderSession) -> openai.AsyncOpenAI:
-        client = openai.AsyncOpenAI(
-            api_key="sent-with-each-request",
-            base_url=self._base_url,
-            max_retries=0,
-            timeout=self._timeout,
-            http_client=session.http,
-        )
-        client.organization = client.project = None
-        return client
+        return open_client(self._base_url, session.http, self._timeout, key="sent-with-each-request")
 
 
 class _Responses:
@@ -120,10 +114,10 @@ class _Responses:
     ) -> AsyncGenerator[FunctionCall | Turn, None]:
         body = self._body | _answer_format(self._start, closing=closing)
         if self._previous is None:
-            given = await openai_input.as_input(self._start.parts)
-            recorded = openai_input.as_record(self._start.parts)
+            given = await asyncio.to_thread(_message, self._start.parts, Image.data_uri)
+            recorded = _message(self._start.parts, Image.name)
         else:
-            given = recorded = openai_input.outputs(answers, self._ids, self._start.closing if closing else None)
+            given = recorded = _outputs(answers, self._ids, self._start.closing if closing else None)
             body |= {"previous_response_id": self._previous}
         self._session.recorder.begin_call(body | {"input": recorded})
         sent: Any = body | {"input": given}  # the library types each field of a body
@@ -188,3 +182,39 @@ def _require_completed(response: Response, secret: str) -> None:
 
 def _authorization(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
+
+
+def _message(parts: Sequence[str | Image], address: Callable[[Image], str]) -> JsonValue:
+    """A plain string, or words and pictures in their order."""
+    if not has_pictures(parts):
+        return join_words(parts)
+    content: list[JsonValue] = [
+        {"type": "input_text", "text": part}
+        if isinstance(part, str)
+        else {"type": "input_image", "detail": "auto", "image_url": address(part)}
+        for part in parts
+    ]
+    return [{"type": "message", "role": "user", "content": content}]
+
+
+def _outputs(answers: Mapping[str, str], ids: Mapping[str, str], closing: str | None = None) -> JsonValue:
+    """The answers to function calls, and the closing words; `ids`: what the provider calls each of them.
+
+    The provider stores the conversation and requires one output for each id, so calls with the same id are answered
+    together.
+    """
+    shared: dict[str, list[str]] = {}
+    for call, answer in answers.items():
+        shared.setdefault(ids[call], []).append(answer)
+    items: list[JsonValue] = [
+        {"type": "function_call_output", "call_id": id_, "output": _merge(each)} for id_, each in shared.items()
+    ]
+    if closing is not None:
+        items.append({"type": "message", "role": "user", "content": closing})
+    return items
+
+
+def _merge(answers: Sequence[str]) -> str:
+    if len(answers) == 1:
+        return answers[0]
+    return json.dumps({"note": "Several calls came under this id. Their answers, in order:", "answers": answers})

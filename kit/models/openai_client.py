@@ -1,4 +1,4 @@
-"""Streams of the `openai` library."""
+"""The `openai` library: its client, and its streams."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeVar, cast
 
+import httpx2
 import openai
 
 T = TypeVar("T")
+
+
+def open_client(base_url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout, *, key: str) -> openai.AsyncOpenAI:
+    """A client that never retries, and names no organization or project of our environment."""
+    client = openai.AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout, http_client=http)
+    client.organization = client.project = None
+    return client
 
 
 @asynccontextmanager
