@@ -31,7 +31,7 @@ from lifecycle.audits.cache import Asked, Cached, Hit, Join, Outcome, Unusable, 
 from lifecycle.audits.quality import CORRECTNESS, name_maker
 from services.auditor.adapters import EventLog
 from services.commands.database import open_database, open_tables
-from services.commands.shared import Group, as_message, on_servers, open_servers, run, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 from services.commands.terminal import clean
 
 _SAMPLES: Final = text("SELECT text FROM readmodel.assertion_sample WHERE assertion_id = :id ORDER BY said_at DESC")
@@ -199,8 +199,8 @@ def measured(analysis: UUID, right: int, of: int, data_dir: Path) -> None:
         ):
             await publish_measure(bus, database, SystemClock(), analysis, Measured(right, of))
 
-    with open_servers(data_dir, quieter="error") as found, as_message(BusError):
-        run(main(found))
+    with as_message(BusError):
+        run_on_servers(data_dir, main)
     click.echo(f"{right} of {of}: claim pages with verdicts like that of {analysis} say so from now on")
 
 

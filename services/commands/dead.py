@@ -13,9 +13,9 @@ import click
 
 from contracts.topology import CONSUMERS
 from kit import circuit, dead_letters
-from kit.bus import Bus, connect
+from kit.bus import Bus
 from kit.publisher import BusError
-from services.commands.shared import Group, as_message, on_servers, open_servers, run
+from services.commands.shared import Group, on_servers, run_on_bus
 from services.commands.terminal import clean, clean_text
 
 T = TypeVar("T")
@@ -128,12 +128,7 @@ async def _for_each(
 
 
 def _with_bus(data_dir: Path, action: Callable[[Bus], Awaitable[T]]) -> T:
-    async def main(url: str) -> T:
-        async with connect(url, name="openerrata-dead") as bus:
-            return await action(bus)
-
-    with open_servers(data_dir, quieter="error") as found, as_message(dead_letters.DeadLetterNotFound, BusError):
-        return run(main(found.nats_url))
+    return run_on_bus(data_dir, "dead", action, dead_letters.DeadLetterNotFound, BusError)
 
 
 def format_line(kept: dead_letters.StoredDeadLetter) -> str:

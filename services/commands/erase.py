@@ -19,7 +19,7 @@ from kit.database import migrate, open_session
 from kit.erase import Undeletable, erase_messages
 from kit.publisher import BusError
 from kit.servers_in_use import Servers
-from services.commands.shared import Group, as_message, on_servers, open_servers, run
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 from services.commands.terminal import format_count
 from services.projector.erasure import erase as erasing
 from services.projector.erasure.erase import Erased, ProjectorNotRunning, StoredBlob, WorkOpen
@@ -155,9 +155,8 @@ def report(done: Erased) -> None:
 
 
 def _erase(data_dir: Path, root: Root, id_: UUID, reason: str) -> None:
-    with open_servers(data_dir, quieter="error") as found, as_message(*FAILURES):
-        done = run(_erase_entity(found, root, id_, reason.upper()))
-    report(done)
+    with as_message(*FAILURES):
+        report(run_on_servers(data_dir, lambda found: _erase_entity(found, root, id_, reason.upper())))
 
 
 async def _erase_entity(found: Servers, root: Root, id_: UUID, reason: str) -> Erased:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 import click
@@ -26,7 +27,9 @@ from kit.servers_in_use import Servers
 from lifecycle.audits.jobs import Job
 from lifecycle.audits.runs import ASSESS, EXTRACT
 from lifecycle.audits.words import list_all
-from services.commands.shared import Group, as_message, on_servers, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_bus, run_on_servers
+
+FAILURES: Final = (BusError, Retry, Reject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def command() -> None:
 def show(job_id: UUID, as_json: bool, data_dir: Path) -> None:
     """Show a job: its state, claims, charge and facts, without any words."""
 
-    loaded = run_on_servers(data_dir, lambda found: _load(found, job_id))
+    loaded = run_on_bus(data_dir, "job", lambda bus: load_job(bus, job_id), *FAILURES)
     if as_json:
         click.echo(json.dumps(describe(loaded), indent=2, default=str))
         return
@@ -92,7 +95,7 @@ def show(job_id: UUID, as_json: bool, data_dir: Path) -> None:
 @on_servers
 def cancel(job_id: UUID, data_dir: Path) -> None:
     """End a job as CANCELED, as its account could; it is charged for the steps that were begun."""
-    run_on_servers(data_dir, lambda found: _cancel(found, job_id))
+    run_on_bus(data_dir, "job", lambda bus: cancel_job(bus, job_id), *FAILURES)
     click.echo("canceled")
 
 
@@ -104,15 +107,9 @@ def forget(job_id: UUID, data_dir: Path) -> None:
 
     A webhook that was not received yet is not sent any more. Its facts hold no words and stay.
     """
-    run_on_servers(data_dir, lambda found: _forget(found, job_id))
+    with as_message(BlobsUnavailable, *FAILURES):
+        run_on_servers(data_dir, lambda found: _forget(found, job_id))
     click.echo("removed its words")
-
-
-@asynccontextmanager
-async def _connect(found: Servers) -> AsyncIterator[Bus]:
-    with as_message(BusError, BlobsUnavailable, Retry, Reject):
-        async with connect(found.nats_url, name="openerrata-job") as bus:
-            yield bus
 
 
 async def load_job(bus: Bus, job_id: UUID) -> LoadedJob:
@@ -161,19 +158,9 @@ async def forget_job(bus: Bus, texts: EphemeralTexts, job_id: UUID) -> None:
         await texts.remove(ref)
 
 
-async def _load(found: Servers, job_id: UUID) -> LoadedJob:
-    async with _connect(found) as bus:
-        return await load_job(bus, job_id)
-
-
-async def _cancel(found: Servers, job_id: UUID) -> None:
-    async with _connect(found) as bus:
-        await cancel_job(bus, job_id)
-
-
 async def _forget(found: Servers, job_id: UUID) -> None:
     with closing(Blobs(found.blobs)) as blobs:
-        async with _connect(found) as bus:
+        async with connect(found.nats_url, name="openerrata-job") as bus:
             await forget_job(bus, EphemeralTexts(blobs, SystemClock()), job_id)
 
 

@@ -11,7 +11,7 @@ from kit.bus import connect
 from kit.database import migrate, open_session
 from kit.servers_in_use import Servers
 from kit.tasks import LEDGER_VERIFY, record_success
-from services.commands.shared import Group, as_message, on_servers, open_servers, run
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 from services.commands.terminal import format_count
 from services.projector.adapters import BusLog
 from services.projector.ledger.verify import BrokerStalled, Report, StreamReport
@@ -33,8 +33,8 @@ def command() -> None:
 @on_servers
 def verify(data_dir: Path) -> None:
     """Compute the chain again and compare it with the streams; exit status 1 if anything is missing or altered."""
-    with open_servers(data_dir, quieter="warning") as found, as_message(BrokerStalled):
-        report = run(_verify(found))
+    with as_message(BrokerStalled):
+        report = run_on_servers(data_dir, _verify, quieter="warning")
     for stream in report.streams:
         _print_report(stream)
     sys.exit(0 if report.ok else 1)

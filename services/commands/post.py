@@ -9,7 +9,7 @@ import click
 
 from kit.servers_in_use import Servers
 from services.commands.erase import FAILURES, open_erasing, report
-from services.commands.shared import Group, as_message, on_servers, open_servers, run
+from services.commands.shared import Group, as_message, on_servers, run_on_servers
 from services.projector.erasure.erase import Erased
 from services.projector.erasure.root import POST
 from services.projector.store.load import Connection
@@ -35,9 +35,8 @@ def erase_post(url_or_id: str, reason: str, data_dir: Path) -> None:
     The projector must be running. Gateways refuse further observations of the post at once. Safe to repeat, also after
     an interruption. Earlier backups and exports still contain the post.
     """
-    with open_servers(data_dir, quieter="error") as found, as_message(*FAILURES):
-        done = run(_erase(found, url_or_id, reason))
-    report(done)
+    with as_message(*FAILURES):
+        report(run_on_servers(data_dir, lambda found: _erase(found, url_or_id, reason)))
 
 
 async def _erase(found: Servers, url_or_id: str, reason: str) -> Erased:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_args
+from typing import Final, get_args
 from uuid import UUID
 
 import click
@@ -26,7 +26,7 @@ from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from lifecycle.audits.scores import find_band
 from services.commands.database import act_as_operator, open_tables
-from services.commands.shared import Group, as_message, on_servers, open_servers, run, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, run_on_bus, run_on_servers
 from services.commands.terminal import clean, format_table
 from services.gateway.record.publishers import read_score
 
@@ -36,8 +36,6 @@ MODERATES: Final = ("moderator", "admin")
 MOST: Final = 200
 _HEAD: Final = ("publisher", "type", "score", "band", "correct", "judged", "cited", "epoch")
 _PERCENT: Final = click.IntRange(0, 100)
-
-T = TypeVar("T")
 
 
 @click.group(cls=Group)
@@ -74,12 +72,9 @@ def show(domain: str, data_dir: Path) -> None:
     """Show every score and rating of the publisher at DOMAIN, oldest first."""
     name = read_domain(domain)
 
-    async def main(url: str) -> list[StoredFact]:
-        async with connect(url, name="openerrata-publisher") as bus:
-            return await read_history(bus, str(publisher_id(name)), stream=JOBS)
-
-    with open_servers(data_dir, quieter="error") as found:
-        lines = [describe(fact) for fact in _run(main(found.nats_url))]
+    id_ = str(publisher_id(name))
+    facts = run_on_bus(data_dir, "publisher", lambda bus: read_history(bus, id_, stream=JOBS), BusError, Outage)
+    lines = [describe(fact) for fact in facts]
     for line in lines or [f"nothing is known of {name}"]:
         click.echo(line)
 
@@ -121,12 +116,12 @@ def rate(
         async with connect(found.nats_url, name="openerrata-publisher") as bus:
             return await rate_publisher(bus, name, changes, rater, reason)
 
-    with open_servers(data_dir, quieter="error") as found:
-        try:
-            click.echo(_run(main(found)))
-        except ValidationError as invalid:
-            wrong = [f"{each['loc'][-1]}: {each['msg']}" for each in invalid.errors()]
-            raise click.UsageError("; ".join(wrong)) from None
+    try:
+        with as_message(BusError, Outage):
+            click.echo(run_on_servers(data_dir, main))
+    except ValidationError as invalid:
+        wrong = [f"{each['loc'][-1]}: {each['msg']}" for each in invalid.errors()]
+        raise click.UsageError("; ".join(wrong)) from None
 
 
 async def list_publishers(database: Database) -> Sequence[tuple[str, ...]]:
@@ -203,8 +198,3 @@ def describe(fact: StoredFact) -> str:
             return f"{at}  rated by {by}, {event.reason}: {', '.join(f'{key} {value}' for key, value in said.items())}"
         case event:
             return f"{at}  {type(event).__name__}"
-
-
-def _run(main: Coroutine[Any, Any, T]) -> T:
-    with as_message(BusError, Outage):
-        return run(main)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import gc
 import sys
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Never, ParamSpec, TypeVar
@@ -18,6 +18,7 @@ import click
 from services.commands.timeouts import run_within_limit
 
 if TYPE_CHECKING:
+    from kit.bus import Bus
     from kit.embedded import ServiceName
     from kit.servers_in_use import Servers
     from kit.settings import Infrastructure
@@ -126,6 +127,18 @@ def run_on_servers(
     """Run a coroutine to its end on servers that are opened as by `open_servers`."""
     with open_servers(data_dir, quieter=quieter, needs=needs) as found:
         return run(main(found))
+
+
+def run_on_bus(data_dir: Path, name: str, action: Callable[[Bus], Awaitable[T]], *errors: type[Exception]) -> T:
+    """Run an action on the broker to its end, or end with the message of one of these errors; `name` is the command."""
+    from kit.bus import connect
+
+    async def work(found: Servers) -> T:
+        async with connect(found.nats_url, name=f"openerrata-{name}") as bus:
+            return await action(bus)
+
+    with as_message(*errors):
+        return run_on_servers(data_dir, work)
 
 
 def choose_log_level(infrastructure: Infrastructure, quieter: str | None) -> str:

@@ -13,13 +13,12 @@ from pydantic import ValidationError
 from analyses.claims.costs import format_dollars
 from contracts.jobs.requests import ConfigureRequest
 from contracts.jobs.values import Stage
-from kit.bus import connect
 from kit.clock import SystemClock
 from kit.model_settings import AuditSettings, ChatSettings, LlmSettings, ModelSettings
 from kit.models.prices import price_of
 from kit.models.stages import PROVIDERS
 from kit.settings import load
-from services.commands.shared import Group, as_message, on_servers, open_servers, run
+from services.commands.shared import Group, on_servers, run_on_bus
 from services.commands.terminal import format_table
 from services.gateway.jobs.adapters import BusJobLog
 from services.gateway.jobs.stages import StageSettings
@@ -107,9 +106,4 @@ def set_(
 def _with_stages(data_dir: Path, action: Callable[[StageSettings], Awaitable[T]]) -> T:
     settings = load(LlmSettings), load(ChatSettings).model_id, load(AuditSettings).prices
 
-    async def main(url: str) -> T:
-        async with connect(url, name="openerrata-stages") as bus:
-            return await action(StageSettings(BusJobLog(bus), *settings))
-
-    with open_servers(data_dir, quieter="error") as found, as_message(Unavailable):
-        return run(main(found.nats_url))
+    return run_on_bus(data_dir, "stages", lambda bus: action(StageSettings(BusJobLog(bus), *settings)), Unavailable)
