@@ -244,9 +244,3 @@ def mark_changes(old: str, new: str) -> str:
 def _head(sentence: str) -> str:
     words = sentence.split(maxsplit=_HEAD_WORDS)
     return sentence if len(words) <= _HEAD_WORDS else f"{' '.join(words[:_HEAD_WORDS])} ..."
-
-
-__all__ = [
-    "NO_CHANGES", "SPACING_ONLY", "Added", "Changed", "MovedFrom", "MovedTo", "Removed", "Step", "Unchanged", "compare",
-    "diff", "mark_changes", "sentences",
-]  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from contracts.v1.parts import ImageOccurrence
 from platforms.base import Platform
 from platforms.markdown_writer import PLACEHOLDER, write_markdown
-from platforms.markup import UnparseableHtml
+from platforms.markup_cost import UnparseableHtml
 from platforms.video import shows_video
 
 RENDERER_VERSION: Final = "markdown-1"

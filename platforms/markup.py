@@ -12,9 +12,7 @@ from typing import Final, Self
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from platforms.markup_cost import TooLarge, UnparseableHtml, refuse_costly
-
-__all__ = ["Fragment", "TooLarge", "UnparseableHtml"]
+from platforms.markup_cost import UnparseableHtml, refuse_costly
 
 BLOCKS: Final = "p,li,h1,h2,h3,h4,h5,h6,figcaption,blockquote,tr,td,th,div"
 """Elements whose edges separate words. Source: docs/protocol.md 3.2."""

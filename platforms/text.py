@@ -10,18 +10,7 @@ import re
 from typing import Final
 
 from contracts.composed import nfc
-from platforms.markup import Fragment, TooLarge, UnparseableHtml
-
-__all__ = [
-    "TooLarge",
-    "UnparseableHtml",
-    "article",
-    "html_to_text",
-    "js_trim",
-    "normalize",
-    "utf16_length",
-    "word_count",
-]
+from platforms.markup import Fragment
 
 JS_SPACE: Final = "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """Body of a character class equal to JavaScript's `\\s`; Python's own differs in both directions."""

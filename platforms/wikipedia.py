@@ -33,8 +33,9 @@ from platforms.base import (
     require_equal,
 )
 from platforms.markup import Fragment
+from platforms.markup_cost import UnparseableHtml
 from platforms.stored import Document, StoredMetadata
-from platforms.text import UnparseableHtml, html_to_text, js_trim
+from platforms.text import html_to_text, js_trim
 from platforms.urls import parse_url, web_page
 from platforms.wikipedia_api import DIGITS, ENDPOINT, check_answer, parse_number
 from platforms.wikipedia_edits import CONTRIBUTED, edit_steps, parse_edit_url, read_word

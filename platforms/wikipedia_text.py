@@ -13,7 +13,8 @@ from typing import Final
 
 from selectolax.lexbor import LexborNode
 
-from platforms.markup import Fragment, UnparseableHtml
+from platforms.markup import Fragment
+from platforms.markup_cost import UnparseableHtml
 from platforms.text import normalize
 from platforms.wikipedia_sections import excluded_sections
 

@@ -11,7 +11,8 @@ from contracts.v1.pages import CanonicalPage, Observation
 from kit.errors import Reject
 from platforms import get_platform
 from platforms.base import REFUSALS, Platform
-from platforms.text import UnparseableHtml, normalize
+from platforms.markup_cost import UnparseableHtml
+from platforms.text import normalize
 from services.ingest.domain import make_events, pin
 from services.ingest.ports import Texts, Versions
 

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from analyses.flagging import Earlier, Look, Material
 from contracts.v1.parts import ClaimPayload, InvestigationInput, Picture, TextRef
-from services.investigator.ports import Article, Blobs, Brief, Image, Limits
+from kit.models.base import Article, Brief, Image, Limits
+from services.investigator.ports import Blobs
 
 Found = ClaimPayload | UUID
 """A decision of the model: a new claim, or the id of an earlier one that is kept."""

@@ -7,20 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.v1.parts import InvestigationInput, TextRef
-from kit.models.base import (
-    KEY_UNUSABLE,
-    Article,
-    Brief,
-    Checkpoint,
-    Decision,
-    Finished,
-    Image,
-    Limits,
-    Model,
-    ModelError,
-    Published,
-)
-from kit.runs import KeyStore
+from kit.runs import TextStore
 from lifecycle.investigation import LoggedEvent
 from services.investigator.domain import Prior
 
@@ -49,37 +36,8 @@ class Research(Protocol):
         """The functions that carry out each tool's calls, by its name; they never raise."""
 
 
-class Blobs(Protocol):
+class Blobs(TextStore[TextRef], Protocol):
     """Texts by reference, pictures by hash."""
-
-    async def get_text(self, ref: TextRef) -> str:
-        """The text. Raises: LookupError: it is missing or altered."""
-
-    async def put_text(self, text: str, answers: str | None = None) -> TextRef:
-        """Reference a text; it is stored if it is too large for an event. `answers`: the step it is the answer to."""
-
-    async def answers(self, step: str) -> Sequence[TextRef]:
-        """What was stored as an answer to a step, published or not."""
 
     async def get(self, sha256: str) -> bytes:
         """The bytes with this hash."""
-
-
-__all__ = [
-    "KEY_UNUSABLE",
-    "Article",
-    "Blobs",
-    "Brief",
-    "Checkpoint",
-    "Decision",
-    "Finished",
-    "Image",
-    "KeyStore",
-    "Limits",
-    "Log",
-    "Model",
-    "ModelError",
-    "Priors",
-    "Published",
-    "Research",
-]

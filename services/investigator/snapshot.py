@@ -20,7 +20,7 @@ from contracts.v1.version import VersionEvent
 from kit.blob_settings import BlobMissing
 from platforms import get_platform
 from platforms.markdown import Rendered, render
-from platforms.markup import UnparseableHtml
+from platforms.markup_cost import UnparseableHtml
 from services.investigator.ports import Blobs
 
 log = structlog.get_logger(__name__)

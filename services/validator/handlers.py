@@ -29,26 +29,15 @@ from contracts.v1.gates import GatePolicy, GateResult
 from contracts.v1.parts import InvestigationInput, TextRef, Usage
 from kit.clock import Clock
 from kit.errors import Outage, Retry, Superseded
-from kit.runs import is_fault_of_key, open_key
+from kit.models.base import Brief, ClaimInDoubt, Limits, Model, ModelError, Published, ask
+from kit.runs import KeyStore, is_fault_of_key, open_key
 from lifecycle.retries import REVIEWS
 from lifecycle.reviews import ReviewState
 from services.validator.answers import find_unpublished
 from services.validator.domain import find_unsupported, keep_sources, list_pages
 from services.validator.examined import ClaimIds, Examined, ReviewRecord
 from services.validator.opinion import SecondOpinion
-from services.validator.ports import (
-    Blobs,
-    Brief,
-    ClaimInDoubt,
-    KeyStore,
-    Limits,
-    Model,
-    ModelError,
-    Published,
-    Runs,
-    Sources,
-    ask,
-)
+from services.validator.ports import Blobs, Runs, Sources
 
 LOG_LAG_S = 0.2
 

@@ -11,8 +11,9 @@ from typing import Final, Never
 from analyses.opinion import ALTERNATIVES, LONGEST, PROMPT, STEP, TURNS, Weighed, read, weigh, write_parts
 from contracts.v1.opinion import Opinion
 from contracts.v1.parts import Usage
+from kit.models.base import Brief, Model, ModelError, Published, Sampling, ask
 from services.validator.answers import find_unpublished
-from services.validator.ports import Blobs, Brief, Model, ModelError, Published, Sampling, ask
+from services.validator.ports import Blobs
 
 _NO_ANSWER: Final = frozenset({"EmptyAnswer", "Refusal"})
 """Errors of a model that was asked and has said nothing: the gate abstains, as for an answer that cannot be read."""

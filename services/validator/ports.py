@@ -8,8 +8,7 @@ from typing import Protocol
 from analyses.evidence import Evidence
 from contracts.v1 import ClaimProposed, InvestigationStarted
 from contracts.v1.parts import Source, TextRef
-from kit.models.base import KEY_UNUSABLE, Brief, ClaimInDoubt, Limits, Model, ModelError, Published, Sampling, ask
-from kit.runs import KeyStore
+from kit.runs import TextStore
 from lifecycle.reviews import ReviewState
 
 
@@ -26,20 +25,11 @@ class Runs(Protocol):
         """The reviews of the claim in its round so far; reads all events of the run."""
 
 
-class Blobs(Protocol):
+class Blobs(TextStore[TextRef], Protocol):
     """Texts by reference."""
-
-    async def get_text(self, ref: TextRef) -> str:
-        """The text itself."""
-
-    async def put_text(self, text: str, answers: str | None = None) -> TextRef:
-        """Reference a text; it is stored if it is too large for an event. `answers`: the step it is the answer to."""
 
     async def store_answer(self, ref: TextRef) -> None:
         """Store an answer that is small enough for an event, for a worker that takes over before there is one."""
-
-    async def answers(self, step: str) -> Sequence[TextRef]:
-        """What was stored as an answer to a step, published or not."""
 
 
 class Sources(Protocol):
@@ -47,20 +37,3 @@ class Sources(Protocol):
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
         """Check each source, in their order; a failure of a page is a result."""
-
-
-__all__ = [
-    "KEY_UNUSABLE",
-    "Blobs",
-    "Brief",
-    "ClaimInDoubt",
-    "KeyStore",
-    "Limits",
-    "Model",
-    "ModelError",
-    "Published",
-    "Runs",
-    "Sampling",
-    "Sources",
-    "ask",
-]

@@ -24,7 +24,7 @@ from platforms.base import (
     SiteAnswer,
     Steps,
 )
-from platforms.text import UnparseableHtml
+from platforms.markup_cost import UnparseableHtml
 from services.verifier.domain import (
     NO_TEXT,
     OTHER_HOST,

@@ -27,11 +27,10 @@ from analyses.submission import SUBMIT_CORRECTION
 from contracts.steps import Turns
 from contracts.v1.parts import ClaimPayload, Source
 from kit.model_settings import ChatSettings, OpenAISettings
-from kit.models.base import Brief, Limits, ModelError, Sampling
+from kit.models.base import Brief, Limits, ModelError, Sampling, ask
 from kit.models.choice import choose_opinion
 from kit.models.failover import KeyedModel
 from services.validator.opinion import SecondOpinion
-from services.validator.ports import ask
 from tests.bench.calibrate import Question, list_questions
 from tests.bench.casebook import Kind, Post
 from tests.bench.casereport import compare_mirrors

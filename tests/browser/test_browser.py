@@ -10,7 +10,8 @@ import unicodedata2
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from platforms.text import UnparseableHtml, html_to_text, normalize
+from platforms.markup_cost import UnparseableHtml
+from platforms.text import html_to_text, normalize
 from platforms.wikipedia_text import article_text
 from tests.browser import pages
 from tests.browser.chromium import Browser, Rule, browser

@@ -25,6 +25,7 @@ from kit.blob_settings import BlobMissing
 from kit.clock import SystemClock
 from kit.errors import Retry
 from kit.history import StoredFact
+from kit.models.base import Model
 from kit.models.replay import ReplayModel
 from services.commands.investigation.comparison import Comparison, Difference, diff_events, summarize_error
 from services.commands.investigation.recorded_ports import (
@@ -39,7 +40,6 @@ from services.commands.investigation.recorded_ports import (
 )
 from services.validator.handlers import Validator
 from services.validator.opinion import SecondOpinion
-from services.validator.ports import Model
 
 ReviewOutcome = ClaimApproved | ClaimRejected | ClaimValidationFailed | ClaimValidationRetryScheduled
 _LATER_FIELDS: Final = ("prompt", "rules", "unchecked_allowed")

@@ -33,7 +33,7 @@ from kit.addresses import ip_range_prefix
 from kit.cache import Cache
 from kit.clock import Clock
 from platforms.base import IdentityMismatch
-from platforms.markup import UnparseableHtml
+from platforms.markup_cost import UnparseableHtml
 from platforms.text import normalize, utf16_length
 from platforms.urls import address
 from services.gateway.domain import derive_ip_range_key, find_occurrence_fault

@@ -9,7 +9,7 @@ import pytest
 
 from platforms import get_platform
 from platforms.markdown import render
-from platforms.markup import UnparseableHtml
+from platforms.markup_cost import UnparseableHtml
 from platforms.wikipedia_text import MAX_HEADINGS, MAX_NESTED, article_text
 from tests.support.growth import assert_linear, cpu_s
 

@@ -15,7 +15,7 @@ import pytest
 from kit.models.websearch.engines import _words
 from platforms import get_platform
 from platforms.markdown import render
-from platforms.markup import UnparseableHtml
+from platforms.markup_cost import UnparseableHtml
 from services.projector.projections.metadata import title_of
 from tests.support.growth import cpu_s
 from tests.unit.projector.histories import Page

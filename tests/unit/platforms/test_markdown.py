@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from contracts.v1.parts import ImageOccurrence
 from platforms import get_platform
 from platforms.markdown import MAX_TAGS, RENDERER_VERSION, Rendered, render
-from platforms.markup import UnparseableHtml
+from platforms.markup_cost import UnparseableHtml
 from platforms.text import html_to_text, normalize
 from tests.support.page_images import extract_images
 

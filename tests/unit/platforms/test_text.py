@@ -10,16 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contracts.composed import nfc
-from platforms.text import (
-    JS_SPACE,
-    UnparseableHtml,
-    html_to_text,
-    join_surrogates,
-    js_trim,
-    normalize,
-    utf16_length,
-    word_count,
-)
+from platforms.markup_cost import UnparseableHtml
+from platforms.text import JS_SPACE, html_to_text, join_surrogates, js_trim, normalize, utf16_length, word_count
 from tests.support.text_index import normalize_with_index
 
 TRICKY = "ae \t\n\u0085\u001c\u00a0\u0300\u0301\u0323\u0327\u0345\u0f73\u0f75\u1100\u1161\u11a8\u0cc6\u0cc2\u0958\u00e9"
