@@ -11,8 +11,7 @@ from platforms import PLATFORMS, has_public_source
 from services.verifier.adapters import SitePages
 from services.verifier.domain import Lifetimes
 from services.verifier.fetching import Fetcher, FetchPolicy
-from services.verifier.handlers import Verifier
-from services.verifier.proofs import AuthorProofs
+from services.verifier.handlers import AuthorProofs, Verifier
 from services.verifier.settings import VerifierSettings, load_endpoints
 
 

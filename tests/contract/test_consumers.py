@@ -41,8 +41,7 @@ from services.curator.rights import Withdrawals
 from services.ingest.handlers import Ingest
 from services.investigator.shares import filter_by_payer
 from services.verifier.domain import Unavailable
-from services.verifier.handlers import Verifier
-from services.verifier.proofs import AuthorProofs
+from services.verifier.handlers import AuthorProofs, Verifier
 from tests.contract.schemas import examples, name_of
 from tests.support.analysing import CONFIDENT
 from tests.support.analysing import World as AnalystWorld

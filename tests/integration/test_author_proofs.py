@@ -23,7 +23,7 @@ from services.gateway.public import proofs as gateway_proofs
 from services.projector.rebuild.rebuild import rebuild
 from services.projector.rebuild.shadow import shadow
 from services.verifier.domain import Unavailable
-from services.verifier.proofs import AuthorProofs
+from services.verifier.handlers import AuthorProofs
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything
 from tests.integration.test_appeals import commands
 from tests.support.gateway import believing, migrated, serving

@@ -22,7 +22,7 @@ from platforms import get_platform
 from services.verifier.adapters import SitePages
 from services.verifier.domain import Lifetimes
 from services.verifier.fetching import Fetcher
-from services.verifier.proofs import AuthorProofs
+from services.verifier.handlers import AuthorProofs
 from tests.integration.test_verifier import PATIENCE
 from tests.support.fakes import MemoryTexts
 from tests.support.sites import Answer, Fault, Seen, Sites

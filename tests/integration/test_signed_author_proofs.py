@@ -11,7 +11,7 @@ import pytest
 from contracts.v1 import AppealProofChecked, AppealProofOffered
 from contracts.v1.appeal import ProofOutcome, make_proof_token
 from kit.clock import SystemClock
-from services.verifier.proofs import AuthorProofs
+from services.verifier.handlers import AuthorProofs
 from tests.integration.test_verifier_signed import World, world
 from tests.support.bluesky import observation
 from tests.support.fakes import MemoryTexts

@@ -16,7 +16,7 @@ from contracts.v1.pages import CanonicalPage, Observation
 from contracts.v1.parts import PostRef, TextRef
 from kit.errors import Reject, Retry
 from services.verifier.domain import Overloaded, Unavailable
-from services.verifier.proofs import AuthorProofs, judge_proof
+from services.verifier.handlers import AuthorProofs, judge_proof
 from tests.support.factories import NOW
 from tests.support.fakes import MemoryTexts, StillClock
 from tests.unit.projector.histories import inline
