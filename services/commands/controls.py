@@ -20,7 +20,7 @@ from kit.settings import load
 from services.commands.database import run_on_tables
 from services.commands.reviews.samples import wait_for_projection
 from services.commands.shared import Group, as_message, on_servers
-from services.curator.control_lists import BadList, ControlList, ControlLists, draw_salts
+from services.curator.controls import BadList, ControlList, ControlLists, draw_salts
 from services.curator.record.controls import Batch, ControlState, SqlControls
 from services.curator.settings import CuratorSettings
 

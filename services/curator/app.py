@@ -30,8 +30,7 @@ from kit.webhooks import Webhooks as Sender
 from kit.webhooks import webhook_policy
 from lifecycle.display import DisplayRules
 from services.curator.adapters import CuratorMetrics, EventLog, HeldClaims, SqlAudience, SqlLabelRecord, SqlSecrets
-from services.curator.control_lists import ControlLists
-from services.curator.control_runs import ControlRuns
+from services.curator.controls import ControlLists, ControlRuns
 from services.curator.effects import Effects
 from services.curator.entries import Reanalyses, Renewals, Staleness
 from services.curator.handlers import Webhooks

@@ -24,7 +24,7 @@ TIME_AND_CHANCE_ALLOWED: Final = {
         "secrets.token_hex": "credentials of an embedded server",
         "secrets.token_urlsafe": "credentials of an embedded server",
     },
-    "services/curator/control_lists.py": {"secrets.token_hex": "salts of controls, which nobody may guess"},
+    "services/curator/controls.py": {"secrets.token_hex": "salts of controls, which nobody may guess"},
     "services/gateway/desk/sessions.py": {"secrets.token_urlsafe": "tokens of forms, which nobody may guess"},
     "services/commands/demo.py": {"secrets.token_urlsafe": "the demo's own instance key"},
     "services/commands/keys.py": {"secrets.token_urlsafe": "a new instance key"},

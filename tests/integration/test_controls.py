@@ -18,8 +18,7 @@ from kit.pages import read_page
 from services.commands.controls import commit, open_list, read_versions
 from services.commands.reviews.samples import wait_for_projection
 from services.curator.adapters import EventLog
-from services.curator.control_lists import BadList, ControlLists
-from services.curator.control_runs import ControlRuns
+from services.curator.controls import BadList, ControlLists, ControlRuns
 from services.curator.record.controls import SqlControls
 from tests.support.fakes import StillClock
 from tests.support.gateway import Running, migrated, serving
@@ -121,7 +120,7 @@ async def test_controls_are_committed_to_hidden_and_opened(running: Running, dat
 
 
 def test_an_altered_list_is_refused(tmp_path: Path) -> None:
-    from services.curator.control_lists import draw_salts
+    from services.curator.controls import draw_salts
 
     lists = ControlLists(tmp_path)
     controls = draw_salts([(POSTS[0].version_id, POSTS[0].post_id)])

@@ -8,8 +8,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from contracts.v1 import Event, InvestigationRequested
-from services.curator.control_lists import ControlList, ControlLists, ListedControl
-from services.curator.control_runs import ControlRuns
+from services.curator.controls import ControlList, ControlLists, ControlRuns, ListedControl
 from services.curator.record.controls import Batch
 from tests.support.factories import NOW
 from tests.support.fakes import StillClock
