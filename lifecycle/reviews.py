@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from contracts.v1 import ClaimProposed, ClaimValidationStarted
+from lifecycle.attempts import REVIEWS
 from lifecycle.investigation import Investigation
-from lifecycle.retries import REVIEWS
 from lifecycle.rounds import Candidate
 
 

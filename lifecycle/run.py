@@ -8,16 +8,17 @@ from typing import Generic
 
 from contracts.v1.parts import Usage
 from lifecycle.attempts import (
+    ATTEMPTS,
     Exhausted,
     Link,
     NotDue,
     NothingToDo,
     OwnedByOtherWorker,
     RefT,
+    RetryPolicy,
     follow_chain,
     next_attempt,
 )
-from lifecycle.retries import ATTEMPTS, RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,9 @@ from kit.models.base import Brief, Checkpoint, Finished, Limits, Model, ModelErr
 from kit.models.looked_up import list_looked_up, searched_in_vain
 from kit.runs import RunRecord, limit_time
 from kit.settings import SettingsError
-from lifecycle.attempts import Exhausted, NotDue, OwnedByOtherWorker
+from lifecycle.attempts import ATTEMPTS, Exhausted, NotDue, OwnedByOtherWorker
 from lifecycle.audits.runs import Run
 from lifecycle.audits.words import name_question
-from lifecycle.retries import ATTEMPTS
 from lifecycle.run import NextAttempt
 from services.auditor.domain import AlreadyFailed, Answered, AnswerT, MaterialT, RunRequest
 

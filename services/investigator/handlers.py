@@ -31,10 +31,9 @@ from kit.clock import Clock
 from kit.errors import Outage, Reject, Retry, Superseded
 from kit.models.base import Checkpoint, Decision, Finished, Limits, Model, ModelError
 from kit.runs import KeyStore, RunRecord, is_fault_of_key, limit_time, open_key
-from lifecycle.attempts import NotDue, OwnedByOtherWorker
+from lifecycle.attempts import ATTEMPTS, NotDue, OwnedByOtherWorker
 from lifecycle.investigation import Investigation
 from lifecycle.planning import AlreadyPublished, GiveUp, LogLag, Plan, Run, plan, plan_first_delivery, step_name
-from lifecycle.retries import ATTEMPTS
 from services.investigator.briefs import read_material, write_brief
 from services.investigator.ports import Blobs, Log, Priors, Research
 from services.investigator.update_runs import add_prior

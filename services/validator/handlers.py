@@ -31,7 +31,7 @@ from kit.clock import Clock
 from kit.errors import Outage, Retry, Superseded
 from kit.models.base import Brief, ClaimInDoubt, Limits, Model, ModelError, Published, ask
 from kit.runs import KeyStore, is_fault_of_key, open_key
-from lifecycle.retries import REVIEWS
+from lifecycle.attempts import REVIEWS
 from lifecycle.reviews import ReviewState
 from services.validator.answers import find_unpublished
 from services.validator.domain import find_unsupported, keep_sources, list_pages

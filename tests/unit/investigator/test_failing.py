@@ -17,7 +17,7 @@ from contracts.v1.investigation import KeySource
 from contracts.v1.parts import Usage
 from kit.errors import Retry
 from kit.models.base import KEY_UNUSABLE, Brief, Checkpoint, Failure, ModelError
-from lifecycle.retries import ATTEMPTS
+from lifecycle.attempts import ATTEMPTS
 from tests.support.attempts import World, kinds, submit
 from tests.support.factories import (
     INVESTIGATION_ID,

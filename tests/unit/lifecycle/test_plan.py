@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from contracts.v1 import Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.investigation import CONVERSATION_LOST
 from contracts.v1.parts import Usage
-from lifecycle.attempts import NotDue, NothingToDo, OwnedByOtherWorker
+from lifecycle.attempts import ATTEMPTS, NotDue, NothingToDo, OwnedByOtherWorker
 from lifecycle.planning import AlreadyPublished, GiveUp, LogLag, Plan, Run, plan
-from lifecycle.retries import ATTEMPTS
 from tests.support.factories import (
     NOW,
     OTHER_QUOTE,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import ClaimValidationRetryScheduled, Event
-from lifecycle.retries import REVIEWS
+from lifecycle.attempts import REVIEWS
 from lifecycle.reviews import ReviewState, fold_review_state
 from tests.support.factories import NOW, OTHER_QUOTE, QUOTE, proposed, requested, validation_retry_scheduled
 from tests.support.logged import lived

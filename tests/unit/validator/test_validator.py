@@ -20,7 +20,7 @@ from contracts.v1 import (
 from contracts.v1.parts import Picture, Source, SourceStatus, Usage
 from kit.errors import Retry
 from kit.models.base import ClaimInDoubt, ModelError
-from lifecycle.retries import REVIEWS
+from lifecycle.attempts import REVIEWS
 from services.validator.sources import UncheckedSources
 from tests.support.factories import (
     INVESTIGATION_ID,
