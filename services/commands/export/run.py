@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +20,7 @@ from contracts.topology import ERRATA, VIEWS
 from kit.database import Database
 from services.commands.export.columns import ExportedTable
 from services.commands.export.folder import Draft, Folder, Manifest, open_folder
-from services.commands.export.formats import SUFFIX, Format, Row, Writer, open_writer
+from services.commands.export.formats import SUFFIX, Format, Row, open_writer
 from services.commands.export.tables import TABLES
 
 BATCH_ROWS: Final = 500
@@ -113,7 +113,7 @@ async def _run(database: Database, folder: Folder, format_: Format, *, full: boo
 
 async def _export_table(table: ExportedTable, cursor: Cursor, digests: Digests, draft: Draft, format_: Format) -> int:
     count = 0
-    with _open_file(format_, draft.folder / f"{table.name}{SUFFIX[format_]}", table) as file:
+    with closing(open_writer(format_, draft.folder / f"{table.name}{SUFFIX[format_]}", table)) as file:
         while batch := await cursor.fetchmany(BATCH_ROWS):
             rows = [_make_row(table, values) for values in batch]
             lines = [orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z) for row in rows]
@@ -134,12 +134,3 @@ def _to_plain(value: object) -> str | int | datetime | None:
         return str(value)
     assert value is None or isinstance(value, str | int | datetime)
     return value
-
-
-@contextmanager
-def _open_file(format_: Format, path: Path, table: ExportedTable) -> Iterator[Writer]:
-    file = open_writer(format_, path, table)
-    try:
-        yield file
-    finally:
-        file.close()
