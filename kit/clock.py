@@ -39,11 +39,9 @@ class SystemClock:
         self._salts: list[bytes] = []
 
     def now(self) -> datetime:
-        """The current time in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds that only grow."""
         return monotonic()
 
     def new_id(self) -> UUID:

@@ -94,7 +94,6 @@ class Bluesky(Platform):
     proof_place = "any post or reply of yours on Bluesky"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
         page = web_page(url)
         path = _PATH.fullmatch(page.path)
         if page.host != "bsky.app" or path is None:

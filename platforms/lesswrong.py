@@ -91,7 +91,6 @@ class LessWrong(Platform):
     proof_place = "a public post or comment of yours on LessWrong, or the bio of your profile there"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
         page = web_page(url)
         path = _PATH.fullmatch(page.path)
         if page.host not in ("lesswrong.com", "www.lesswrong.com") or path is None:

@@ -91,7 +91,6 @@ class Substack(Platform):
     proof_place = "any public post of yours in the same publication; the one in question will do"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
         page = web_page(url)
         path = _PATH.fullmatch(page.path)
         if path is None or not _may_be_a_publication(page.host):

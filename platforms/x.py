@@ -58,7 +58,6 @@ class X(Platform):
     stored = XVersion
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
         page = web_page(url)
         path = _PATH.fullmatch(page.path)
         if not _HOST.fullmatch(page.host) or path is None:

@@ -67,7 +67,6 @@ class Nats:
         return listens(self._child.pid, self._ports) and is_healthy(self._monitor_port, "/healthz")
 
     def ports_taken(self) -> bool:
-        """After an early end: whether another process holds a port, or held it when the server wanted to listen."""
         return not are_free(self._ports) or any("address already in use" in line for line in self._child.last_lines())
 
     def add_endpoints(self, endpoints: Endpoints) -> Endpoints:

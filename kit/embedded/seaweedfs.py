@@ -127,7 +127,6 @@ class SeaweedFs:
             http.clear()
 
     def ports_taken(self) -> bool:
-        """After an early end: whether another process holds a port, or held it when the server wanted to listen."""
         lines = self._child.last_lines()
         return self._moved or not are_free(self._ports) or any("Port allocation failed" in line for line in lines)
 

@@ -43,13 +43,11 @@ class ModelsByStep:
 
     @property
     def charges(self) -> tuple[Charges, ...]:
-        """Those of all."""
         return tuple(charges for each in self._all for charges in each.charges)
 
     async def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
     ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
-        """Hold one conversation. Shapes: as Model.converse. Raises: ModelError."""
         if key is not None and not self.takes_readers_keys:
             raise ModelError("NON_RETRYABLE", NO_KEYS, name="KeyOfNoUse")
         async with aclosing(self._others.get(brief.step, self._usual).converse(brief, key)) as items:

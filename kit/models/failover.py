@@ -58,13 +58,11 @@ class Failover:
 
     @property
     def charges(self) -> tuple[Charges, ...]:
-        """Those of both."""
         return (*self._first.charges, *self._second.charges)
 
     async def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
     ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
-        """Hold one conversation. Shapes: as Model.converse. Raises: ModelError."""
         failed: ModelError | None = None
         if brief.done is None or brief.done.instead_of is None:
             try:

@@ -183,7 +183,6 @@ class WebArticles:
         self._pages = pages
 
     async def fetch(self, address: str, accepted_at: datetime) -> Article:
-        """Raises: NoArticle."""
         return await fetch_article(self._pages, address, accepted_at)
 
 

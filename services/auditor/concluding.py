@@ -96,7 +96,6 @@ class OpenJob:
     runs: set[UUID]
 
     def apply(self, fact: StoredFact) -> None:
-        """Apply the next fact."""
         self.job.apply(fact.event)
 
 
@@ -128,7 +127,6 @@ class JobRules:
                 return ((event.key(), fact),)
 
     async def open(self, fact: StoredFact) -> OpenJob | None:
-        """The job of a request."""
         request = fact.event
         if not isinstance(request, JobRequested):
             return None
@@ -138,7 +136,6 @@ class JobRules:
         return opened
 
     def is_over(self, aggregate: OpenJob) -> bool:
-        """Whether it has ended."""
         return aggregate.job.over is not None
 
     def conclude(self, aggregate: OpenJob) -> Event | None:
@@ -146,7 +143,6 @@ class JobRules:
         return resolve(aggregate.job)
 
     async def is_over_in_log(self, key: str, aggregate: OpenJob) -> bool:
-        """Whether it has ended, read from the log."""
         for fact in await self._log.newest(f"{JobEnded.SUBJECT}.{key}"):
             aggregate.apply(fact)
         return self.is_over(aggregate)

@@ -29,7 +29,6 @@ class OpenJob:
     is_over: bool = False
 
     def apply(self, fact: StoredFact) -> None:
-        """Apply the next fact."""
         self.is_over = self.is_over or isinstance(fact.event, JobEnded)
 
 
@@ -58,14 +57,12 @@ class Deadlines:
         return ((fact.event.key(), fact),)
 
     async def open(self, fact: StoredFact) -> OpenJob | None:
-        """The job of a request."""
         if not isinstance(fact.event, JobRequested):
             return None
         opened = self._open[fact.event.key()] = OpenJob(fact.event, fact.envelope.correlation)
         return opened
 
     def is_over(self, aggregate: OpenJob) -> bool:
-        """Whether it has ended."""
         return aggregate.is_over
 
     def conclude(self, aggregate: OpenJob) -> Event | None:
@@ -73,7 +70,6 @@ class Deadlines:
         return None
 
     async def is_over_in_log(self, key: str, aggregate: OpenJob) -> bool:
-        """Whether it has ended, read from the log."""
         return await self._log.is_over(key)
 
     async def close(self, key: str, aggregate: OpenJob) -> None:

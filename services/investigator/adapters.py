@@ -29,7 +29,6 @@ class EventLog:
         self._pictures = pictures
 
     async def history(self, investigation_id: UUID) -> Sequence[LoggedEvent]:
-        """The facts of one investigation in order."""
         return await read_history(self._bus, str(investigation_id))
 
     async def snapshot(self, version_id: UUID) -> InvestigationInput | None:

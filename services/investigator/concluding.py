@@ -34,7 +34,6 @@ class InvestigationRules:
         return Investigation.fold([*before, fact])
 
     def is_over(self, aggregate: Investigation) -> bool:
-        """Whether its newest round has ended."""
         return not aggregate.progress.is_open
 
     def conclude(self, aggregate: Investigation) -> Event | None:

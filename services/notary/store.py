@@ -140,7 +140,6 @@ class LogStore:
         return await self._checkpoint("WHERE size = %s", (size,))
 
     async def add(self, checkpoint: StoredCheckpoint, now: datetime) -> None:
-        """Store a signed note for good. Raises: LogForked: another root of this size was signed."""
         db = await self.session()
         await db.execute(
             "INSERT INTO log.checkpoint VALUES (%s, %s, %s, %s, %s, NULL) ON CONFLICT DO NOTHING",

@@ -30,7 +30,6 @@ class PageSources:
         )
 
     async def check(self, sources: Sequence[Source]) -> tuple[Evidence, ...]:
-        """Check the sources of one claim concurrently."""
         urls = tuple(dict.fromkeys(source.url for source in sources))[:MAX_PAGES]
         pages = dict(zip(urls, await asyncio.gather(*map(self._pages.get, urls)), strict=True))
         # In a thread, since pages may be long.

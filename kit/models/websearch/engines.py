@@ -31,7 +31,6 @@ class DuckDuckGo:
         self._address = address
 
     async def search(self, query: str) -> Sequence[Hit]:
-        """Pages about this, best first. Raises: SearchFailed, WebError."""
         body = await _fetch(self._http, Request(f"{self._address}?{urlencode({'q': query})}"))
         page = LexborHTMLParser(body.decode("utf-8", "replace"))
         hits = [hit for node in page.css(".result") if (hit := _duckduckgo_hit(node)) is not None]
@@ -51,7 +50,6 @@ class Brave:
         self._address = address
 
     async def search(self, query: str) -> Sequence[Hit]:
-        """Pages about this, best first. Raises: SearchFailed, WebError."""
         address = f"{self._address}?{urlencode({'q': query, 'count': MAX_RESULTS})}"
         headers = {"accept": "application/json", "x-subscription-token": self._key.get_secret_value()}
         answer = _object(await _fetch(self._http, Request(address, headers=headers)))
@@ -68,7 +66,6 @@ class Tavily:
         self._address = address
 
     async def search(self, query: str) -> Sequence[Hit]:
-        """Pages about this, best first. Raises: SearchFailed, WebError."""
         body = json.dumps({"query": query, "max_results": MAX_RESULTS}).encode()
         headers = {
             "authorization": f"Bearer {self._key.get_secret_value()}",

@@ -33,7 +33,6 @@ class JsonLines:
         self._file = path.open("wb")
 
     def write(self, rows: Sequence[Row], lines: Sequence[bytes]) -> None:
-        """Append rows."""
         self._file.writelines(lines)
 
     def close(self) -> None:
