@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from services.projector.facts.fact import Fact, Need, makes, needs
+from services.projector.facts.fact import Fact, Need, find_need, makes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class _Order:
 
     def add(self, fact: Fact) -> None:
         """Apply the fact, and then those that waited for what it makes; or park it."""
-        for need in needs(fact.event):
-            if need not in self._met:
-                self._parked.setdefault(need, []).append(fact)
-                return
+        need = find_need(fact.event)
+        if need is not None and need not in self._met:
+            self._parked.setdefault(need, []).append(fact)
+            return
         self._ordered.append(fact)
         for made in makes(fact.event):
             if made in self._met:

@@ -6,10 +6,11 @@ it, it would be lost silently, because the row it changes is not there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from operator import attrgetter
+from typing import Final, Literal, NamedTuple, get_args
 from uuid import UUID
 
 from contracts.v1 import (
@@ -50,7 +51,6 @@ from contracts.v1 import (
     VersionSeen,
     VersionVerified,
 )
-from contracts.v1.claim import ClaimEvent
 from contracts.v1.parts import EphemeralRef, TextRef
 from contracts.v1.version import VersionEvent
 
@@ -66,19 +66,21 @@ class Fact:
     event: Event
 
 
+Kind = Literal[
+    "version", "investigation", "started", "claim", "job", "extracted", "run", "assertion", "analysis", "entry"
+]
+
+
 class Need(NamedTuple):
     """Something a fact refers to: the row of what it is about, a frozen input, or the claims of a job."""
 
-    kind: Literal[
-        "version", "investigation", "started", "claim", "job", "extracted", "run", "assertion", "analysis", "entry"
-    ]
+    kind: Kind
     id: UUID
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.id}"
 
 
-Needs = tuple[Need, ...]
 _WORDS: Final[dict[type[Event], tuple[str, ...]]] = {
     AssertionAnalysisRequested: ("words",),
     AssertionAnalysed: ("body",),
@@ -87,124 +89,67 @@ _WORDS: Final[dict[type[Event], tuple[str, ...]]] = {
     FlagResolved: ("note",),
 }
 _WITH_TEXTS: Final = frozenset((VersionRegistered, VersionSeen, VersionVerified, InvestigationStarted))
-
-
-def _of_version(event: VersionEvent | InvestigationRequested | InvestigationStarted) -> Needs:
-    return (Need("version", event.version_id),)
-
-
-def _of_investigation(event: InvestigationRequested | InvestigationFailed | ClaimProposed | ClaimRetained) -> Needs:
-    return (Need("investigation", event.investigation_id),)
-
-
-def _of_input(
-    event: InvestigationAdvanced | InvestigationDrafted | InvestigationRetryScheduled | InvestigationCompleted,
-) -> Needs:
-    return (Need("started", event.investigation_id),)
-
-
-def _of_start(event: InvestigationStarted) -> Needs:
-    return (Need("investigation", event.investigation_id), Need("started", event.investigation_id))
-
-
-def _of_claim(event: ClaimEvent) -> Needs:
-    return (Need("claim", event.claim_id),)
-
-
-def _of_job(event: JobRequested | JobFetched | JobExtracted | JobEnded) -> Needs:
-    return (Need("job", event.job_id),)
-
-
-def _of_extraction(event: JobExtracted | JobPlanned | JobResolved) -> Needs:
-    return (Need("extracted", event.job_id),)
-
-
-def _of_run(event: RunStarted | RunAdvanced | RunRetryScheduled) -> Needs:
-    return (Need("run", event.run_id),)
-
-
-def _of_failed_run(event: RunFailed) -> Needs:
-    return (Need("run", event.run_id),) if event.attempt else ()
-
-
-def _of_assertion(event: AssertionAnalysisRequested | AssertionAnalysed) -> Needs:
-    return (Need("assertion", event.assertion_id),)
-
-
-def _of_entry(event: EntryPublished | EntryStaled | EditMade) -> Needs:
-    return (Need("entry", event.entry_id),)
-
-
-def _of_published(event: EntryPublished) -> Needs:
-    return (Need("assertion", event.assertion_id),)
-
-
-def _of_analysis(event: AssertionAnalysed) -> Needs:
-    return (Need("analysis", event.analysis_id),)
-
-
-def _of_invalidated(event: AssertionInvalidated) -> Needs:
-    if event.analysis_id is None:
-        return (Need("assertion", event.assertion_id),)
-    return (Need("analysis", event.analysis_id),)
-
-
-_NEEDS: Final[dict[type[Event], Callable[..., Needs]]] = {
-    VersionSeen: _of_version,
-    VersionVerified: _of_version,
-    InvestigationRequested: _of_version,
-    InvestigationStarted: _of_version,
-    InvestigationAdvanced: _of_input,
-    InvestigationDrafted: _of_input,
-    InvestigationRetryScheduled: _of_input,
-    InvestigationCompleted: _of_input,
-    InvestigationFailed: _of_investigation,
-    ClaimProposed: _of_investigation,
-    ClaimRetained: _of_investigation,
-    ClaimHeld: _of_claim,
-    ClaimApproved: _of_claim,
-    ClaimRejected: _of_claim,
-    ClaimValidationFailed: _of_claim,
-    ClaimValidationRetryScheduled: _of_claim,
-    JobFetched: _of_job,
-    JobExtracted: _of_job,
-    JobPlanned: _of_extraction,
-    JobResolved: _of_extraction,
-    JobEnded: _of_job,
-    RunAdvanced: _of_run,
-    RunRetryScheduled: _of_run,
-    RunFailed: _of_failed_run,
-    AssertionAnalysed: _of_assertion,
-    AssertionInvalidated: _of_invalidated,
-    EntryPublished: _of_published,
-    EntryStaled: _of_entry,
-    EditMade: _of_entry,
+_OTHERWISE: Final = {"started": "investigation_id", "extracted": "job_id"}
+_IDS: Final = {kind: attrgetter(_OTHERWISE.get(kind, f"{kind}_id")) for kind in get_args(Kind)}
+"""Where an event has the id of each kind."""
+_NEEDS: Final[dict[type[Event], Kind]] = {
+    VersionSeen: "version",
+    VersionVerified: "version",
+    InvestigationRequested: "version",
+    InvestigationStarted: "version",
+    InvestigationAdvanced: "started",
+    InvestigationDrafted: "started",
+    InvestigationRetryScheduled: "started",
+    InvestigationCompleted: "started",
+    InvestigationFailed: "investigation",
+    ClaimProposed: "investigation",
+    ClaimRetained: "investigation",
+    ClaimHeld: "claim",
+    ClaimApproved: "claim",
+    ClaimRejected: "claim",
+    ClaimValidationFailed: "claim",
+    ClaimValidationRetryScheduled: "claim",
+    JobFetched: "job",
+    JobExtracted: "job",
+    JobPlanned: "extracted",
+    JobResolved: "extracted",
+    JobEnded: "job",
+    RunAdvanced: "run",
+    RunRetryScheduled: "run",
+    AssertionAnalysed: "assertion",
+    EntryPublished: "assertion",
+    EntryStaled: "entry",
+    EditMade: "entry",
 }
-_MAKES: Final[dict[type[Event], Callable[..., Needs]]] = {
-    VersionRegistered: _of_version,
-    InvestigationRequested: _of_investigation,
-    InvestigationStarted: _of_start,
-    ClaimProposed: _of_claim,
-    ClaimRetained: _of_claim,
-    JobRequested: _of_job,
-    JobExtracted: _of_extraction,
-    RunStarted: _of_run,
-    AssertionAnalysisRequested: _of_assertion,
-    AssertionAnalysed: _of_analysis,
-    EntryPublished: _of_entry,
+_MAKES: Final[dict[type[Event], tuple[Kind, ...]]] = {
+    VersionRegistered: ("version",),
+    InvestigationRequested: ("investigation",),
+    InvestigationStarted: ("investigation", "started"),
+    ClaimProposed: ("claim",),
+    ClaimRetained: ("claim",),
+    JobRequested: ("job",),
+    JobExtracted: ("extracted",),
+    RunStarted: ("run",),
+    AssertionAnalysisRequested: ("assertion",),
+    AssertionAnalysed: ("analysis",),
+    EntryPublished: ("entry",),
 }
 
 
-def needs(event: Event) -> Needs:
+def find_need(event: Event) -> Need | None:
     """What must exist before the fact can be applied."""
-    of = _NEEDS.get(type(event))
-    return () if of is None else of(event)
+    kind = _NEEDS.get(type(event))
+    if kind is None:
+        if type(event) is RunFailed and event.attempt:
+            kind = "run"
+        elif type(event) is AssertionInvalidated:
+            kind = "assertion" if event.analysis_id is None else "analysis"
+    return None if kind is None else Need(kind, _IDS[kind](event))
 
 
-def makes(event: Event) -> Needs:
+def makes(event: Event) -> tuple[Need, ...]:
     """What exists once the fact is applied."""
-    of = _MAKES.get(type(event))
-    return () if of is None else of(event)
+    return tuple([Need(kind, _IDS[kind](event)) for kind in _MAKES.get(type(event), ())])
 
 
 def has_texts(event: Event) -> bool:
