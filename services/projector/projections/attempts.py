@@ -109,6 +109,6 @@ def _record(
     for table, row in exchange.parts(attempt.id, transcript.sha256, at):
         tables[table].add(row)
     model, version = attempt.request_model, attempt.response_model_version
-    attempt.set_transcript(transcript.sha256, exchange.state, exchange.head)
+    attempt.set_transcript(transcript.sha256, exchange)
     attempt.request_model = attempt.request_model or model
     attempt.response_model_version = version or attempt.response_model_version

@@ -158,7 +158,7 @@ def _add_review(
     if event.transcript is not None:
         hash_ = event.transcript.sha256
         exchange = material.exchanges[hash_]
-        review.set_transcript(hash_, exchange.state, exchange.head)
+        review.set_transcript(hash_, exchange)
         vars(review).update(exchange.review)
     tables[REVIEWS].add(review)
     if event.prompt is not None:

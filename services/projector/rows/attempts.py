@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal, Protocol, TypedDict
+from typing import Final, Literal
 from uuid import UUID
 
 from services.projector.rows.table import AnyTable, Row, Table, columns_but, row
@@ -13,49 +13,21 @@ from services.projector.rows.table import AnyTable, Row, Table, columns_but, row
 State = Literal["read", "missing", "unreadable", "too_large"]
 
 
-class Head(TypedDict, total=False):
-    """What a transcript says about an exchange as a whole; empty if it cannot be read."""
-
-    request_model: str | None
-    request_instructions: str
-    request_input: str
-    request_reasoning_effort: str | None
-    request_reasoning_summary: str | None
-    response_id: str | None
-    response_status: str | None
-    response_model_version: str | None
-    response_output_text: str | None
-
-
-class ReviewParts(TypedDict, total=False):
-    """What a transcript says about a review in particular; empty if it cannot be read."""
-
-    requested_tools: Sequence[object]
-    output_items: Sequence[object]
-    started_at: datetime | None
-    completed_at: datetime | None
-
-
 Part = tuple[AnyTable, Row]
 
 
-class Exchange(Protocol):
-    """What one transcript says, or why it says nothing."""
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What one transcript says, or why it says nothing; in all but the first, nothing unless it could be read.
 
-    @property
-    def state(self) -> State:
-        """Whether it could be read."""
+    Shapes: `head` has the columns of `ModelExchange`, `review` those of a review beside them. `parts` makes the rows of
+    an attempt, each with its table, from its id, the transcript's hash, and when the attempt's end was published.
+    """
 
-    @property
-    def head(self) -> Head:
-        """About the exchange as a whole."""
-
-    @property
-    def review(self) -> ReviewParts:
-        """About it as a review."""
-
-    def parts(self, attempt: UUID, hash_: str, at: datetime) -> Iterator[Part]:
-        """The rows of its parts as an attempt's, each with its table; `at` is when the attempt's end was published."""
+    state: State
+    head: Mapping[str, object] = field(default_factory=dict)
+    review: Mapping[str, object] = field(default_factory=dict)
+    parts: Callable[[UUID, str, datetime], Iterator[Part]] = lambda attempt, hash_, at: iter(())
 
 
 @dataclass(kw_only=True)
@@ -74,10 +46,10 @@ class ModelExchange:
     transcript_hash: str | None = None
     transcript_state: str | None = None
 
-    def set_transcript(self, transcript: str, state: State, head: Head) -> None:
-        """Set the columns of a transcript; `head` is empty if it could not be read."""
-        self.transcript_hash, self.transcript_state = transcript, state
-        vars(self).update(head)
+    def set_transcript(self, transcript: str, exchange: Exchange) -> None:
+        """Set the columns of a transcript."""
+        self.transcript_hash, self.transcript_state = transcript, exchange.state
+        vars(self).update(exchange.head)
 
 
 @dataclass(kw_only=True)
