@@ -26,7 +26,7 @@ from services.projector.projections.material import Material
 from services.projector.rebuild.shadow import shadow
 from services.projector.rows.table import Tables
 from services.projector.rows.versions import VERSION_TABLES
-from services.projector.store.documents import as_json
+from services.projector.store.write import as_json
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, prepare, store_at, total
 from tests.support.fakes import MemoryLog, MemoryTexts
 from tests.support.servers import Prepare

@@ -24,7 +24,7 @@ from services.projector.rows.jobs import PURGES
 from services.projector.rows.table import AnyTable, RowKey, Tables
 from services.projector.rows.versions import HEADINGS, POSTS
 from services.projector.rows.views import CREDITS, REPORTERS, VIEW_TABLES, VIEWED_VERSIONS
-from services.projector.store import candidates, derived, expired, summaries
+from services.projector.store import candidates, derived, expired
 from services.projector.store.load import Connection
 
 LOCK: Final = 0x70726F6A
@@ -105,13 +105,13 @@ def jobs_projection() -> Projection:
         analyses = tables[ANALYSES].written
         if analyses or tables[ASSERTIONS].written or tables[PURGES].written:
             await expired.remove_words(db, [row.id for row in analyses if row.invalidated_why == "RIGHTS"])
-            await summaries.summarise_purged(db)
+            await derived.summarise_purged(db)
         if tables[PURGES].written:
             await expired.aggregate_metrics(db)
         if any(tables[table].written for table in (PURGES, *CATALOGUE_TABLES)):
             await expired.remove_catalogue_words(db)
         entries = tables[ENTRIES].written
-        await summaries.summarise(db, {*(row.assertion_id for row in analyses), *(row.assertion_id for row in entries)})
+        await derived.summarise(db, {*(row.assertion_id for row in analyses), *(row.assertion_id for row in entries)})
 
     return Projection(
         JOBS.name,

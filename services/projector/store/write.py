@@ -2,16 +2,25 @@
 
 A statement takes its rows as one JSON document whose keys are columns. What a repeated key means was decided by the
 fold; here a row is new, or different, or written once and there already.
+
+PostgreSQL's text cannot hold U+0000, and pages from the internet can: it becomes U+FFFD here, in the one place that
+every text passes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import Final
+
+import orjson
+from psycopg.types.json import Json
 
 from services.projector.rows.table import AnyTable, Row, Tables
-from services.projector.store.documents import as_json
 from services.projector.store.load import Connection
+
+_NUL: Final = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 async def write(db: Connection, tables: Tables, order: Iterable[AnyTable]) -> None:
@@ -56,3 +65,15 @@ def _given(table: AnyTable) -> str:
 
 def _same(table: str, key: Sequence[str]) -> str:
     return " AND ".join(f"{table}.{column} = given.{column}" for column in key)
+
+
+def _as_is(document: bytes) -> bytes:
+    return document
+
+
+def as_json(rows: Iterable[object]) -> Json:
+    """A JSON array of the rows, each an object with a key for each column."""
+    document = orjson.dumps(list(rows))
+    if rb"\u0000" in document:
+        document = _NUL.sub(rb"\1\\ufffd", document)
+    return Json(document, dumps=_as_is)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contracts.v1.parts import TextRef
 from services.projector.facts.reading import Batch, read
 from services.projector.rows.attempts import ATTEMPTS, ToolCall
-from services.projector.store.documents import as_json
+from services.projector.store.write import as_json
 from services.projector.transcripts.exchange import MISSING, UNREADABLE, read_transcript
 from services.projector.transcripts.fetch import LARGEST_BYTES, fetch_exchanges, mark_unreadable, split_by_size
 from tests.integration.readmodel_tables import NoTexts

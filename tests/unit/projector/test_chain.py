@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.projector.ledger.chain import GENESIS, hash_fact
-from services.projector.store.documents import as_json
+from services.projector.store.write import as_json
 
 
 def test_the_encoding_is_the_one_in_existing_ledgers() -> None:
