@@ -170,9 +170,9 @@ async def _in_transactions(database_url: str) -> int:
 async def test_a_picture_is_drawn_once(http: httpx.AsyncClient, database_url: str) -> None:
     database = Database(database_url, role="reader")
     pages = Pages(PublicRecord(database), ClockAt(datetime(2026, 3, 1, tzinfo=UTC)), dict)
-    first = await pages.card(str(MOON.investigation_id))
+    first = await pages.card(MOON.investigation_id)
     assert first is not None
-    assert await pages.card(str(MOON.investigation_id)) is first
+    assert await pages.card(MOON.investigation_id) is first
     await database.close()
 
 

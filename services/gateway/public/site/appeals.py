@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
+from uuid import UUID
 
 from contracts.v1.appeal import PROOF_HOURS, AppealKind, AppealOutcome, ProofOutcome, make_proof_token
 from platforms import find_platform, name_prover
 from platforms.base import Prover
-from services.gateway.domain import parse_id
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.repository import PublicRecord
 
@@ -43,11 +43,8 @@ _REFUSED: Final[Mapping[tuple[Prover, ProofOutcome], str]] = MappingProxyType(
 )
 
 
-async def show_appeal(record: PublicRecord, name: str) -> Values | None:
+async def show_appeal(record: PublicRecord, known: UUID) -> Values | None:
     """Values of the template; None: there is no such appeal."""
-    known = parse_id(name)
-    if known is None:
-        return None
     async with record.open() as session:
         appeal = await session.appeals.one(known)
     if appeal is None:

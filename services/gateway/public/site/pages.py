@@ -1,4 +1,7 @@
-"""Every page: reads the record and returns the values of its template. None: there is no such page."""
+"""Pages that are made of several queries, or kept: each function returns the values of a template.
+
+None: there is no such page.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +16,20 @@ from uuid import UUID
 from contracts.v1 import EVENTS
 from kit.cache import Cache
 from kit.clock import Clock
-from services.gateway.domain import parse_id
 from services.gateway.public.audit import redact_run
 from services.gateway.public.documents import decision_out
 from services.gateway.public.graphql.schema import make_schema
 from services.gateway.public.site import audit_page, feeds, findings, naming
 from services.gateway.public.site.accuracy import AccuracyCache, describe_accuracy, show_accuracy
-from services.gateway.public.site.appeals import show_appeal
-from services.gateway.public.site.authors import AuthorPages
 from services.gateway.public.site.card import draw_card
 from services.gateway.public.site.cards import CardView
-from services.gateway.public.site.claims import list_claims, show_claim
-from services.gateway.public.site.decisions import list_decisions
 from services.gateway.public.site.drawings import draw_figures
 from services.gateway.public.site.figures import FiguresCache
-from services.gateway.public.site.listing import ListQuery, list_corrections
 from services.gateway.public.site.posts import PostPages
 from services.gateway.public.site.provenance import backing
 from services.gateway.public.site.quotes import paginate_text
 from services.gateway.public.site.reference import Document, describe_api
 from services.gateway.public.site.rendering import Values
-from services.gateway.public.site.retractions import list_retractions
-from services.gateway.public.site.subscriptions import Subscriptions
 from services.gateway.public.stream.question import SHOWN
 from services.gateway.record.investigations import Report
 from services.gateway.record.question import Filters
@@ -51,16 +46,12 @@ class Pages:
     clock: Clock
     document: Callable[[], Document]
     posts: PostPages = field(init=False)
-    authors: AuthorPages = field(init=False)
-    subscriptions: Subscriptions = field(init=False)
     _figures: FiguresCache = field(init=False)
     _cards: Cache[tuple[UUID, str, datetime], bytes] = field(init=False)
     _accuracy: AccuracyCache = field(init=False)
 
     def __post_init__(self) -> None:
         self.posts = PostPages(self.record, self.clock)
-        self.authors = AuthorPages(self.record)
-        self.subscriptions = Subscriptions(self.record)
         self._figures = FiguresCache(self.record, self.clock)
         self._accuracy = AccuracyCache(self.record, self.clock)
         self._cards = Cache(self.clock, capacity=CARDS_BYTES, weigh=len)
@@ -80,36 +71,8 @@ class Pages:
             cards = await session.investigations.cards([hit.investigation_id for hit in hits])
         return {"section": "/", "cards": [CardView(card) for card in cards], "figures": known}
 
-    async def corrections(self, query: ListQuery) -> Values:
-        """A page of the list. An invalid query is reported on the page."""
-        return await list_corrections(self.record, query)
-
-    async def retractions(self, after: str) -> Values:
-        """A page of the list of retracted findings. Raises: BadQuestion: the cursor is invalid."""
-        return await list_retractions(self.record, after)
-
-    async def claims(self, text: str, after: str) -> Values:
-        """A page of the catalogue. An invalid query is reported on the page."""
-        return await list_claims(self.record, text, after)
-
-    async def claim(self, name: str) -> Values | None:
-        """One claim of the catalogue."""
-        known = parse_id(name)
-        return None if known is None else await show_claim(self.record, known, self.clock.now())
-
-    async def appeal(self, name: str) -> Values | None:
-        """One appeal."""
-        return await show_appeal(self.record, name)
-
-    async def log(self, before: int | None) -> Values:
-        """A page of the decision log."""
-        return await list_decisions(self.record, before)
-
-    async def investigation(self, base: str, name: str, part: int = 1) -> Values | None:
+    async def investigation(self, base: str, known: UUID, part: int = 1) -> Values | None:
         """One finished investigation, or a further part of its findings."""
-        known = parse_id(name)
-        if known is None:
-            return None
         async with self.record.open() as session:
             report = await session.investigations.report(known)
             if report is None:
@@ -126,11 +89,8 @@ class Pages:
             )
         return findings.show_investigation(base, details, part)
 
-    async def audit(self, name: str) -> Values | None:
+    async def audit(self, known: UUID) -> Values | None:
         """The audit of one finished investigation."""
-        known = parse_id(name)
-        if known is None:
-            return None
         async with self.record.open() as session:
             report = await session.investigations.report(known)
             run = None if report is None else await session.audits.run(known)
@@ -141,20 +101,17 @@ class Pages:
         public = await asyncio.to_thread(redact_run, run)
         return audit_page.show_audit(report, public.with_exchanges(exchanges), checks)
 
-    async def prompt(self, name: str) -> bytes | None:
+    async def prompt(self, known: UUID) -> bytes | None:
         """The whole prompt of one finished investigation."""
-        known = parse_id(name)
-        if known is None:
-            return None
         async with self.record.open() as session:
             if await session.investigations.one(known) is None:
                 return None
             run = await session.audits.run(known)
         return None if run is None else run.prompt.text.encode("utf-8", "replace")
 
-    async def text(self, name: str, page: int = 1) -> Values | None:
+    async def text(self, known: UUID, page: int = 1) -> Values | None:
         """A page of the whole text of one investigation."""
-        report = await self.report(name)
+        report = await self.report(known)
         if report is None:
             return None
         pages = await asyncio.to_thread(paginate_text, report.content_text, report.markdown)
@@ -164,19 +121,16 @@ class Pages:
         shown = {"passage": pages[page - 1], "page": page, "pages": len(pages), "listed": report.is_listed}
         return {"section": "/corrections", "path": path, **shown}
 
-    async def card(self, name: str) -> bytes | None:
+    async def card(self, known: UUID) -> bytes | None:
         """The preview picture, cached for each backing of the text and each change of its findings."""
-        report = await self.report(name)
+        report = await self.report(known)
         if report is None:
             return None
         key = (report.id, backing(report), report.updated_at)
         return await self._cards.get_or_make(key, partial(asyncio.to_thread, draw_card, report))
 
-    async def report(self, name: str) -> Report | None:
+    async def report(self, known: UUID) -> Report | None:
         """One finished investigation with its text."""
-        known = parse_id(name)
-        if known is None:
-            return None
         async with self.record.open() as session:
             return await session.investigations.report(known)
 

@@ -6,6 +6,7 @@ URLs must not change: feeds, other sites and search engines refer to them.
 from __future__ import annotations
 
 from typing import Final
+from uuid import UUID
 
 import orjson
 import structlog
@@ -15,15 +16,22 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from contracts.jobs.problems import BY_SLUG, PROBLEMS
+from services.gateway.domain import parse_id
 from services.gateway.http import page_origin
 from services.gateway.ports import Unavailable
 from services.gateway.public.site.answers import GUARDS, answer
+from services.gateway.public.site.appeals import show_appeal
+from services.gateway.public.site.authors import list_authors, show_author
+from services.gateway.public.site.claims import list_claims, show_claim
 from services.gateway.public.site.copies import SourceArchive
-from services.gateway.public.site.listing import ListQuery
+from services.gateway.public.site.decisions import list_decisions
+from services.gateway.public.site.listing import ListQuery, list_corrections
 from services.gateway.public.site.machines import Handler, Machines
 from services.gateway.public.site.pages import Pages
 from services.gateway.public.site.publishers import PublisherPages
 from services.gateway.public.site.rendering import Templates, Values
+from services.gateway.public.site.retractions import list_retractions
+from services.gateway.public.site.subscriptions import Subscriptions
 from services.gateway.record.question import BadQuestion
 
 PUBLISHERS: Final = "/v1/publishers/"
@@ -31,6 +39,18 @@ _WELCOME: Final = "OpenErrata finds errors of fact in what people read and publi
 _MISSING: Final = ("There is no such page", "Nothing is at this address. It may have been cut short.")
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("site")
+
+
+class _NoSuchPage(Exception):
+    """Nothing is at this address."""
+
+
+def _id(request: Request) -> UUID:
+    """The id in the address. Raises: _NoSuchPage: it is none."""
+    known = parse_id(request.path_params["id"])
+    if known is None:
+        raise _NoSuchPage
+    return known
 
 
 def _number(request: Request, name: str) -> int:
@@ -63,7 +83,8 @@ class Site:
         self._public_url = public_url.rstrip("/")
         self._jobs = jobs
         self._publishers = publishers
-        self._machines = Machines(pages.subscriptions, self._templates, self._base, self._find_nothing)
+        self._record = pages.record
+        self._machines = Machines(Subscriptions(pages.record), self._templates, self._base, self._find_nothing)
 
     def router(self) -> Router:
         """The router with every route."""
@@ -110,6 +131,8 @@ class Site:
         async def handle(request: Request) -> Response:
             try:
                 return await handler(request)
+            except _NoSuchPage:
+                return self._find_nothing(request)
             except BadQuestion as refusal:
                 return self._fail(request, 400, "This cannot be asked", str(refusal))
             except Unavailable as outage:
@@ -153,85 +176,81 @@ class Site:
 
     async def _corrections(self, request: Request) -> Response:
         params = request.query_params
-        values = await self._pages.corrections(
-            ListQuery(
-                params.get("q", "").strip(),
-                params.get("platform", ""),
-                newest=params.get("order") == "newest",
-                page=max(1, _number(request, "page")),
-                after=params.get("after", ""),
-            )
+        query = ListQuery(
+            params.get("q", "").strip(),
+            params.get("platform", ""),
+            newest=params.get("order") == "newest",
+            page=max(1, _number(request, "page")),
+            after=params.get("after", ""),
         )
+        values = await list_corrections(self._record, query)
         return self._page(request, "corrections.html", values, status=400 if values["refusal"] else 200)
 
     async def _log(self, request: Request) -> Response:
         before = request.query_params.get("before", "")
         end = int(before) if before.isascii() and before.isdigit() and len(before) < 16 else None
-        return self._page(request, "log.html", await self._pages.log(end))
+        return self._page(request, "log.html", await list_decisions(self._record, end))
 
     async def _claims(self, request: Request) -> Response:
         params = request.query_params
-        values = await self._pages.claims(params.get("q", "").strip(), params.get("after", ""))
+        values = await list_claims(self._record, params.get("q", "").strip(), params.get("after", ""))
         return self._page(request, "claims.html", values, status=400 if values["refusal"] else 200, max_age_s=0)
 
     async def _claim(self, request: Request) -> Response:
-        return self._page(request, "claim.html", await self._pages.claim(request.path_params["id"]), max_age_s=0)
+        values = await show_claim(self._record, _id(request), self._pages.clock.now())
+        return self._page(request, "claim.html", values, max_age_s=0)
 
     async def _retractions(self, request: Request) -> Response:
-        values = await self._pages.retractions(request.query_params.get("after", ""))
+        values = await list_retractions(self._record, request.query_params.get("after", ""))
         return self._page(request, "retractions.html", values)
 
     async def _appeal(self, request: Request) -> Response:
-        return self._page(request, "appeal.html", await self._pages.appeal(request.path_params["id"]))
+        return self._page(request, "appeal.html", await show_appeal(self._record, _id(request)))
 
     async def _moved(self, request: Request) -> Response:
         return RedirectResponse(f"/investigations/{request.path_params['id']}", 308, GUARDS)
 
     async def _investigation(self, request: Request) -> Response:
-        part = _number(request, "part")
-        values = await self._pages.investigation(self._base(request), request.path_params["id"], part)
+        values = await self._pages.investigation(self._base(request), _id(request), _number(request, "part"))
         return self._page(request, "investigation.html", values)
 
     async def _text(self, request: Request) -> Response:
-        return self._page(
-            request, "text.html", await self._pages.text(request.path_params["id"], _number(request, "page"))
-        )
+        return self._page(request, "text.html", await self._pages.text(_id(request), _number(request, "page")))
 
     async def _audit(self, request: Request) -> Response:
-        return self._page(request, "audit.html", await self._pages.audit(request.path_params["id"]))
+        return self._page(request, "audit.html", await self._pages.audit(_id(request)))
 
     async def _prompt(self, request: Request) -> Response:
-        prompt = await self._pages.prompt(request.path_params["id"])
+        prompt = await self._pages.prompt(_id(request))
         if prompt is None:
-            return self._page(request, "missing.html", None)
+            return self._find_nothing(request)
         return answer(request, prompt, "text/plain; charset=utf-8", max_age_s=86_400)
 
     async def _proof(self, request: Request) -> Response:
-        response = await self._archived.proof(request, await self._pages.report(request.path_params["id"]))
-        return response or self._page(request, "missing.html", None)
+        response = await self._archived.proof(request, await self._pages.report(_id(request)))
+        return response or self._find_nothing(request)
 
     async def _card(self, request: Request) -> Response:
-        picture = await self._pages.card(request.path_params["id"])
+        picture = await self._pages.card(_id(request))
         if picture is None:
-            return self._page(request, "missing.html", None)
+            return self._find_nothing(request)
         return answer(request, picture, "image/png")
 
     async def _copy(self, request: Request) -> Response:
         response = await self._archived.copy(request, request.path_params["sha256"])
-        return response or self._page(request, "missing.html", None)
+        return response or self._find_nothing(request)
 
     async def _post(self, request: Request) -> Response:
         values = await self._pages.posts.post(request.path_params["platform"], request.path_params["external_id"])
         return self._page(request, "post.html", values)
 
     async def _authors(self, request: Request) -> Response:
-        values = await self._pages.authors.search(
-            request.query_params.get("q", ""), request.query_params.get("after", "")
-        )
+        params = request.query_params
+        values = await list_authors(self._record, params.get("q", ""), params.get("after", ""))
         return self._page(request, "authors.html", values, status=400 if values["refusal"] else 200)
 
     async def _author(self, request: Request) -> Response:
-        values = await self._pages.authors.one(request.path_params["id"], request.query_params.get("after", ""))
+        values = await show_author(self._record, _id(request), request.query_params.get("after", ""))
         return self._page(request, "author.html", values)
 
     async def _figures(self, request: Request) -> Response:
