@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analyses.gates import MEANINGS, REASONS
 from services.gateway.public.site.audit_page import describe_gates, find_questions
-from services.gateway.public.site.gate_words import describe_gate
+from services.gateway.public.site.naming import describe_gate
 from services.gateway.record.runs import GateOutcome
 from tests.support.record_rows import a_candidate, a_check
 

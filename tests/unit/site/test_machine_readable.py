@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.public.site import feeds, jsonld
+from services.gateway.public.site import feeds, jsonld, rendering
 from tests.support.record_rows import a_card, a_claim
 
 AT = datetime(2026, 2, 4, 10, 0, 0, 5_000, tzinfo=UTC)
@@ -76,6 +76,6 @@ def test_an_annotation_points_at_the_very_words() -> None:
 
 @given(st.text())
 def test_feeds_say_only_what_xml_can_hold(text: str) -> None:
-    said = feeds.replace_non_xml(text)
+    said = rendering.replace_non_xml(text)
     assert len(said) == len(text)
     assert all(sign in "\t\n\r" or (sign >= " " and sign not in "\ufffe\uffff") for sign in said)

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from analyses.gates import GATES, MEANINGS
 from services.gateway.public.site import links, naming
 from services.gateway.public.site.cards import name_post
-from services.gateway.public.site.gate_words import describe_gate
+from services.gateway.public.site.naming import describe_gate
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.investigations import Report, SourceCheck
 from services.gateway.record.runs import Attempt, Candidate, Run, Tool, ToolCall

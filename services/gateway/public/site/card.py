@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import sin, tau
 from typing import Final
 
-from services.gateway.public.site import naming, provenance
+from services.gateway.public.site import naming
 from services.gateway.public.site.cards import name_post
 from services.gateway.public.site.glyphs import LEVELS, load_glyphs, measure_width, to_writable, wrap_lines
 from services.gateway.record.investigations import Card
@@ -60,7 +60,7 @@ def draw_card(row: Card) -> bytes:
         canvas,
         MARGIN,
         HEIGHT - 32,
-        to_writable(naming.capitalise(provenance.describe_backing(row, row.platform))),
+        to_writable(naming.capitalise(naming.describe_backing(row, row.platform))),
         _SOFT,
     )
     return _png(canvas)

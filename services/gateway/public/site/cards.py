@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from services.gateway.public.highlight import Highlight
-from services.gateway.public.site import naming, provenance
+from services.gateway.public.site import naming
 from services.gateway.record.investigations import Card
 
 PAGE: Final = 20
@@ -33,7 +33,7 @@ class CardView:
     @property
     def provenance(self) -> str:
         """Who vouches for the text."""
-        return provenance.describe_backing(self.row, self.row.platform)
+        return naming.describe_backing(self.row, self.row.platform)
 
     @property
     def name(self) -> str:

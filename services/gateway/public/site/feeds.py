@@ -6,7 +6,6 @@ is taken back or the appeal decided, the same entry is updated and says so.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,16 +13,16 @@ from typing import Final
 
 import orjson
 
-from services.gateway.public.site import provenance
+from services.gateway.public.site.appeals import KINDS, OUTCOMES
 from services.gateway.public.site.cards import name_post
 from services.gateway.public.site.links import safe_link
-from services.gateway.public.site.naming import count, day, is_demo, machine_time
+from services.gateway.public.site.naming import count, day, describe_backing, is_demo, machine_time
+from services.gateway.record.appeals import ListedAppeal
 from services.gateway.record.investigations import Card
 from services.gateway.record.rows import WithdrawnClaim
 
 ENTRIES: Final = 50
 DEMO: Final = "Demonstration: a fixed catalogue of well-known misconceptions answered, and no model."
-_NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def make_entry(base: str, card: Card) -> Entry:
     demo, title = is_demo(card.provider), f"{_name_result(card)} in {name_post(card)}"
     findings = (f"“{claim.text}”\n{claim.summary}" for claim in card.claims)
     said = "\n\n".join((*findings, *map(_say_withdrawn, card.withdrawn)))
-    backing = f"Provenance: {provenance.describe_backing(card, card.platform)}."
+    backing = f"Provenance: {describe_backing(card, card.platform)}."
     return Entry(
         id=f"urn:uuid:{card.id}",
         url=f"{base}/investigations/{card.id}",
@@ -55,6 +54,28 @@ def make_entry(base: str, card: Card) -> Entry:
         updated=card.updated_at,
         tags=[card.provenance, *(["demo"] if demo else [])],
         text="\n\n".join((*([DEMO] if demo else []), said, backing)),
+    )
+
+
+def make_appeal_entry(base: str, row: ListedAppeal) -> Entry:
+    """The entry of an appeal: what its page says, without the words of who appealed."""
+    demo, outcome = is_demo(row.provider), None if row.outcome is None else OUTCOMES[row.outcome]
+    title = f"Appeal {(outcome or 'opened').lower()}: {KINDS[row.kind]}"
+    objection = f"An objection to a result: {KINDS[row.kind]}."
+    if row.named:
+        objection += f" It names {count(row.named, 'finding')}."
+    decision = "Open: nobody has decided about it yet."
+    if outcome is not None and row.decided_at is not None:
+        decision = f"{outcome} on {day(row.decided_at)}: {row.reason}"
+    return Entry(
+        id=f"urn:uuid:{row.id}",
+        url=f"{base}/appeals/{row.id}",
+        about_url=f"{base}/investigations/{row.investigation_id}",
+        title=f"[Demo] {title}" if demo else title,
+        at=row.opened_at,
+        updated=row.decided_at or row.opened_at,
+        tags=[row.kind, row.outcome or "OPEN", *(["demo"] if demo else [])],
+        text="\n\n".join((*([DEMO] if demo else []), objection, decision)),
     )
 
 
@@ -68,11 +89,6 @@ def _name_result(card: Card) -> str:
 def _say_withdrawn(claim: WithdrawnClaim) -> str:
     what = "Retracted on" if claim.is_retracted else "Withdrawn for now since"
     return f"{what} {day(claim.changed_at)}: “{claim.text}”\n{claim.note}"
-
-
-def replace_non_xml(text: str | None) -> str:
-    """Replace characters that XML does not allow."""
-    return _NOT_XML.sub("\ufffd", text or "")
 
 
 def render_json_feed(title: str, home: str, address: str, entries: Sequence[Entry]) -> bytes:

@@ -12,9 +12,9 @@ from typing import Final
 from contracts.rpc.public import LoggedDecision
 from platforms import has_proof_place, name_prover
 from platforms.base import Prover
-from services.gateway.public.site import jsonld, links, naming, provenance
+from services.gateway.public.site import jsonld, links, naming
 from services.gateway.public.site.cards import name_post
-from services.gateway.public.site.gate_words import describe_gate
+from services.gateway.public.site.naming import describe_gate
 from services.gateway.public.site.pagination import paginate, weight
 from services.gateway.public.site.prose import render_markdown
 from services.gateway.public.site.quotes import Gap, cut_passage, find_spans, paragraph_starts
@@ -88,7 +88,7 @@ def show_investigation(base: str, details: Details, part: int = 1) -> Values | N
     demo, claims, text = naming.is_demo(row.provider), row.claims, row.content_text
     places = find_spans(text, [(claim.text, claim.context) for claim in claims])
     pieces = cut_passage(text, places, paragraph_starts(text, row.markdown))
-    vouched_by = provenance.describe_backing(row, row.platform)
+    vouched_by = naming.describe_backing(row, row.platform)
     shown = {run.number for piece in pieces if not isinstance(piece, Gap) for run in piece}
     parts = paginate(_findings(details, {span.number for span in places}), _weight, FINDINGS, MOST_FINDINGS)
     if not 1 <= part <= len(parts):

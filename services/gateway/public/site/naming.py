@@ -1,13 +1,18 @@
-"""Display names of sites, models, times and numbers. Unknown values are shown as they are."""
+"""Sites, models, times, numbers and what was found of a text, in words. Unknown values are shown as they are."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Literal
 
+from analyses.gates import MEANINGS, REASONS
 from platforms import PLATFORMS
 from services.gateway.public.site.pagination import weight
+from services.gateway.record.rows import BackedText
+from services.gateway.record.runs import GateOutcome
+
+Backing = Literal["confirmed", "corroborated", "uncorroborated"]
 
 CONFIRMATIONS: Final = {site.name: site.confirmation for site in PLATFORMS}
 SITES: Final = {site.name: site.display_name for site in PLATFORMS}
@@ -27,9 +32,28 @@ def platform_name(platform: str) -> str:
     return SITES.get(platform, platform.capitalize() if platform.isupper() else platform)
 
 
-def confirmation(platform: str) -> str:
-    """How a text of this site is confirmed, as a phrase."""
-    return CONFIRMATIONS.get(platform) or f"confirmed by {platform_name(platform)}"
+def backing(row: BackedText) -> Backing:
+    """Who vouches for a text: its site, enough readers, or too few."""
+    if row.server_verified_at is not None:
+        return "confirmed"
+    return "uncorroborated" if row.corroborated_at is None else "corroborated"
+
+
+def describe_backing(row: BackedText, platform: str) -> str:
+    """The backing as a phrase, the same in every place."""
+    match backing(row):
+        case "confirmed":
+            return f"text {CONFIRMATIONS.get(platform) or f'confirmed by {platform_name(platform)}'}"
+        case "corroborated":
+            return "text reported by several readers"
+    return "text reported by readers, not corroborated"
+
+
+def describe_gate(outcome: GateOutcome) -> str:
+    """What a gate by code said of a candidate; the bare code where this version knows none."""
+    if outcome.outcome == "PASS":
+        return next((meaning for gate, meaning in MEANINGS.items() if gate == outcome.gate), outcome.gate)
+    return REASONS.get(outcome.code, outcome.code or outcome.gate)
 
 
 def post_name(title: str | None, author: str | None, platform: str) -> str:

@@ -26,7 +26,6 @@ from services.gateway.public.site.cards import CardView
 from services.gateway.public.site.drawings import draw_figures
 from services.gateway.public.site.figures import FiguresCache
 from services.gateway.public.site.posts import PostPages
-from services.gateway.public.site.provenance import backing
 from services.gateway.public.site.quotes import paginate_text
 from services.gateway.public.site.reference import Document, describe_api
 from services.gateway.public.site.rendering import Values
@@ -126,7 +125,7 @@ class Pages:
         report = await self.report(known)
         if report is None:
             return None
-        key = (report.id, backing(report), report.updated_at)
+        key = (report.id, naming.backing(report), report.updated_at)
         return await self._cards.get_or_make(key, partial(asyncio.to_thread, draw_card, report))
 
     async def report(self, known: UUID) -> Report | None:

@@ -5,6 +5,7 @@ Every value is escaped; only `prose` and `jsonld` make markup, each with its own
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -13,13 +14,12 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from services.gateway.public.site import naming
-from services.gateway.public.site.feeds import replace_non_xml
 from services.gateway.public.site.links import safe_link, shorten
-from services.gateway.public.site.provenance import describe_backing
 
 Values = dict[str, object]
 """The values of a template, by name."""
 HERE: Final = Path(__file__).parent
+_NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @cache
@@ -35,7 +35,7 @@ def _environment(css_path: str, catalogue: bool, desk: bool) -> Environment:
     )
     environment.globals.update(css=css_path, catalogue=catalogue, desk=desk)
     environment.filters.update(
-        backing=describe_backing,
+        backing=naming.describe_backing,
         check_status=naming.check_status,
         clock_time=naming.clock_time,
         counted=naming.count,
@@ -53,6 +53,11 @@ def _environment(css_path: str, catalogue: bool, desk: bool) -> Environment:
         web=safe_link,
     )
     return environment
+
+
+def replace_non_xml(text: str | None) -> str:
+    """Replace characters that XML does not allow."""
+    return _NOT_XML.sub("\ufffd", text or "")
 
 
 class Templates:

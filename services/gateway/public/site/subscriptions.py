@@ -10,7 +10,6 @@ from uuid import UUID
 
 from services.gateway.domain import parse_id
 from services.gateway.public.site import feeds, links, naming
-from services.gateway.public.site.appeal_feed import make_appeal_entry
 from services.gateway.record.investigations import Card
 from services.gateway.record.question import Filters
 from services.gateway.record.repository import PublicRecord, RecordSession
@@ -65,7 +64,7 @@ class Subscriptions:
     async def _appeals(self, base: str) -> Feed:
         async with self.record.open() as session:
             rows = await session.appeals.newest(feeds.ENTRIES)
-        entries = tuple(make_appeal_entry(base, row) for row in rows)
+        entries = tuple(feeds.make_appeal_entry(base, row) for row in rows)
         return Feed("OpenErrata: appeals", f"{base}/accuracy#appeals", entries)
 
     async def author_feed(self, base: str, name: str) -> Feed | None:
