@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
+from services.gateway.domain import read_base64, write_base64
 from services.gateway.record.question import BadQuestion
 
 Key = TypeVar("Key")
@@ -16,7 +16,7 @@ Key = TypeVar("Key")
 
 def write_key(*parts: str) -> str:
     """Encode a row's key as a cursor."""
-    return base64.urlsafe_b64encode(json.dumps(parts, ensure_ascii=False).encode()).decode().rstrip("=")
+    return write_base64(json.dumps(parts, ensure_ascii=False).encode())
 
 
 def read_key(cursor: str, read: Callable[..., Key]) -> Key:
@@ -25,7 +25,7 @@ def read_key(cursor: str, read: Callable[..., Key]) -> Key:
     Raises: BadQuestion: the cursor was not made by `write_key` from such parts.
     """
     try:
-        parts = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+        parts = json.loads(read_base64(cursor))
         if not isinstance(parts, list):
             raise ValueError("a cursor is a list")
         return read(*map(require_storable, parts))

@@ -5,6 +5,7 @@ The hashes are stored in events: with another formula, one viewer would count as
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,6 +60,21 @@ def supports_optional_fields(version_header: str) -> bool:
 def parse_id(text: str) -> UUID | None:
     """Parse an id; None if it is malformed."""
     return UUID(text) if _UUID.fullmatch(text) else None
+
+
+def parse_number(text: str, digits: int) -> int | None:
+    """Parse a whole number of at most so many digits; None if it is anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
+
+
+def write_base64(data: bytes) -> str:
+    """Bytes for addresses and cookies, without padding."""
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def read_base64(text: str) -> bytes:
+    """What `write_base64` wrote. Raises: ValueError: it wrote nothing like this."""
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
 def is_well_formed_user_key(text: str) -> bool:

@@ -90,6 +90,11 @@ def accepts_gzip(accept_encoding: str) -> bool:
     return False
 
 
+def names_tag(if_none_match: str, tag: str) -> bool:
+    """Whether this header names an ETag: its sender has what the tag stands for."""
+    return any(each.strip().removeprefix("W/") in (tag.removeprefix("W/"), "*") for each in if_none_match.split(","))
+
+
 async def read_body(receive: Receive, content_length: bytes, timeouts: BodyTimeouts) -> bytes:
     """Read the whole body of a request.
 

@@ -22,6 +22,7 @@ from kit.clock import Clock
 from kit.settings import LabelerSettings, SettingsError
 from platforms.atproto.cbor import Value
 from platforms.atproto.labels import Label, LabelKey, encode_error, encode_labels, to_json
+from services.gateway.domain import parse_number
 from services.gateway.http import PREFLIGHT, HeaderList, Message, Receive, Reply, Scope, Send, respond, without_body
 from services.gateway.ports import Unavailable
 from services.gateway.public.stream.admission import Admission, Refused
@@ -242,10 +243,10 @@ class LabelsEndpoint:
 
 
 def _read_number(asked: dict[str, list[str]], name: str, default: int) -> int:
-    text = asked.get(name, [str(default)])[-1]
-    if not text.isascii() or not text.isdigit() or len(text) > 18:
+    number = parse_number(asked.get(name, [str(default)])[-1], 18)
+    if number is None:
         raise BadRequest(f"{name}: not a number")
-    return int(text)
+    return number
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:

@@ -5,20 +5,19 @@ Nothing is stored, so any gateway with the master key answers. Revoking a key en
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hmac
 import secrets
 from datetime import datetime, timedelta
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response
 
 from kit.cache import Cache
 from kit.clock import Clock
 from kit.vault import KeyUnusable, MasterKey, seal, unseal
+from services.gateway.domain import read_base64, write_base64
 
 LIFETIME: Final = timedelta(hours=8)
 HOST: Final = "__Host-"
@@ -69,16 +68,15 @@ class Sessions:
         """The session of a request; None: it has none that is ours and goes on."""
         cookie = request.cookies.get(self._name, "")
         try:
-            sealed = base64.b64decode(cookie + "=" * (-len(cookie) % 4), altchars=b"-_", validate=True)
-            session = Session.model_validate_json(unseal(self._masters, self._subject, sealed))
-        except (KeyUnusable, binascii.Error, ValueError, ValidationError):
+            session = Session.model_validate_json(unseal(self._masters, self._subject, read_base64(cookie)))
+        except (KeyUnusable, ValueError):
             return None
         return None if session.has_ended(self._clock.now()) or self._ended.get(session.token) else session
 
     def keep(self, response: Response, session: Session) -> None:
         """Give the session's cookie to the browser."""
         sealed = seal(self._masters[0], self._subject, session.model_dump_json())
-        self._set(response, base64.urlsafe_b64encode(sealed).decode().rstrip("="), int(LIFETIME.total_seconds()))
+        self._set(response, write_base64(sealed), int(LIFETIME.total_seconds()))
 
     def end(self, response: Response, session: Session) -> None:
         """Take the cookie back, and refuse it from now on."""

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from services.gateway.cursors import parse_entry_key, read_key
 from services.gateway.desk.sessions import Session
-from services.gateway.domain import Principal, parse_id
+from services.gateway.domain import Principal, parse_id, parse_number
 from services.gateway.jobs.problems import Problem
 from services.gateway.record.desk import Key
 
@@ -52,7 +52,7 @@ class Visit:
 
     def version(self) -> int:
         """The version that a change is of. Raises: Problem."""
-        version = self.form.get("version", "")
-        if not (version.isascii() and version.isdigit() and len(version) < 10):
+        version = parse_number(self.form.get("version", ""), 9)
+        if version is None:
             raise Problem("VALIDATION_ERROR", "The form names no version.")
-        return int(version)
+        return version

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from contracts.jobs.answers import JobAccepted, JobFinished, JobRepeated, job_path
 from contracts.jobs.result import Result
+from services.gateway.domain import parse_number
 from services.gateway.jobs.article import read_article
 from services.gateway.jobs.events import encode_events, list_missing
 from services.gateway.jobs.exchange import Exchange, Reception, answer, require_json, write
@@ -190,8 +191,7 @@ def _applied(wait_s: int | None) -> dict[str, str]:
 
 def _read_after(last_event_id: str) -> int:
     """The sequence of the last event that a client has. Raises: Problem."""
-    if not last_event_id:
-        return 0
-    if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= _SEQUENCE_DIGITS):
+    sequence = parse_number(last_event_id or "0", _SEQUENCE_DIGITS)
+    if sequence is None:
         raise Problem("VALIDATION_ERROR", "Last-Event-ID is the id of an event: a whole number.")
-    return int(last_event_id)
+    return sequence

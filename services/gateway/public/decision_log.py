@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from kit.cache import Cache
 from kit.clock import Clock
-from services.gateway.domain import parse_id
+from services.gateway.domain import parse_id, parse_number
 from services.gateway.http import accepts_gzip
 from services.gateway.ports import Unavailable
 from services.gateway.record.decision_log import LogEntry, PublishedNote
@@ -144,7 +144,7 @@ def _complete(note: PublishedNote) -> Note:
 
 async def _find_first(session: RecordSession, name: str) -> tuple[LogEntry, Sequence[Opening]] | None:
     """By an index the leaf alone; by an investigation's id its first leaf."""
-    if (index := _read_index(name)) is None:
+    if (index := parse_number(name, 15)) is None:
         return await _find(session, name, "")
     entry = await session.decision_log.entry(index)
     if entry is None:
@@ -161,10 +161,6 @@ async def _find(session: RecordSession, name: str, index: str) -> tuple[LogEntry
         if index in ("", str(entry.index)):
             return entry, entry.openings
     return None
-
-
-def _read_index(name: str) -> int | None:
-    return int(name) if name.isascii() and name.isdigit() and len(name) < 16 else None
 
 
 def _refuse(status: int, why: str, **headers: str) -> Response:

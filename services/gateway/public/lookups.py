@@ -19,7 +19,8 @@ from contracts.lookup.framing import frame
 from contracts.lookup.names import LAYOUT, bucket_object, day_object
 from kit.cache import Cache
 from kit.clock import Clock
-from services.gateway.http import HeaderList, Receive, Reply, Scope, Send, respond, without_body
+from services.gateway.callers import header
+from services.gateway.http import HeaderList, Receive, Reply, Scope, Send, names_tag, respond, without_body
 from services.gateway.ports import LookupObjects, Unavailable
 
 PREFIX: Final = "/lookup/v1/"
@@ -42,11 +43,11 @@ class _Object:
     """A stored object with its tag; `data` None: there is none."""
 
     data: bytes | None
-    tag: bytes = b""
+    tag: str = ""
 
     @classmethod
     def of(cls, data: bytes | None) -> _Object:
-        return cls(data, b"" if data is None else f'"{sha256(data).hexdigest()[:32]}"'.encode())
+        return cls(data, "" if data is None else f'"{sha256(data).hexdigest()[:32]}"')
 
 
 class LookupEndpoint:
@@ -63,7 +64,9 @@ class LookupEndpoint:
             await respond(send, Reply(405, b"only GET\n", ((b"allow", b"GET, HEAD"), *_TEXT)))
             return
         try:
-            reply = await self._answer(scope["path"].removeprefix(PREFIX), _find_tags(scope))
+            reply = await self._answer(
+                scope["path"].removeprefix(PREFIX), header(dict(scope["headers"]), b"if-none-match")
+            )
         except Unavailable as outage:
             log.warning("unavailable", path=PREFIX, reason=str(outage))  # no bucket: it narrows down what is read
             reply = Reply(503, b"look-ups cannot be read now; please try again\n", _TEXT)
@@ -73,7 +76,7 @@ class LookupEndpoint:
         """Read everything from the store again."""
         self._cache.clear()
 
-    async def _answer(self, path: str, tags: bytes) -> Reply:
+    async def _answer(self, path: str, tags: str) -> Reply:
         if path == "layout.json":
             return _reply(await self._read(LAYOUT), tags, (_JSON, _CACHING))
         if path.startswith(DAYS):
@@ -85,7 +88,7 @@ class LookupEndpoint:
             return _reply(_Object(None), tags, ())
         return _reply(await self._read(bucket_object(bucket, bits)), tags, (_BYTES, _CACHING))
 
-    async def _read_day(self, name: str, tags: bytes) -> Reply:
+    async def _read_day(self, name: str, tags: str) -> Reply:
         day, layout, today = _parse_day(name), await self._read(LAYOUT), self._clock.now().date()
         if day is None or layout.data is None or day > today:
             return _reply(_Object(None), tags, ())
@@ -103,17 +106,13 @@ class LookupEndpoint:
         return await self._cache.get_or_make(name, read)
 
 
-def _reply(found: _Object, tags: bytes, headers: HeaderList) -> Reply:
+def _reply(found: _Object, tags: str, headers: HeaderList) -> Reply:
     if found.data is None:
         return Reply(404, b"there is no such bucket or day\n", _TEXT)
-    sent = (*headers, (b"etag", found.tag))
-    if any(each.strip().removeprefix(b"W/") in (found.tag, b"*") for each in tags.split(b",")):
+    sent = (*headers, (b"etag", found.tag.encode()))
+    if names_tag(tags, found.tag):
         return Reply(304, b"", sent)
     return Reply(200, found.data, sent)
-
-
-def _find_tags(scope: Scope) -> bytes:
-    return next((value for name, value in scope["headers"] if name == b"if-none-match"), b"")
 
 
 def _parse_day(name: str) -> date | None:

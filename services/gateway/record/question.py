@@ -6,13 +6,13 @@ after any place in it and new results do not shift it.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from services.gateway.domain import parse_number, read_base64, write_base64
 
 TEXT_LIMIT: Final = 500
 
@@ -52,7 +52,7 @@ class Place:
     def cursor(self) -> str:
         """Encode the place as a cursor. Units: microseconds since 1970, PostgreSQL's precision."""
         micros = (self.checked_at - _EPOCH) // timedelta(microseconds=1)
-        return _encode(f"{micros}.{self.investigation_id.hex}")
+        return write_base64(f"{micros}.{self.investigation_id.hex}".encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,16 @@ def parse_cursor(cursor: str) -> Place:
 
 
 def rank_cursor(rank: int) -> str:
-    return _encode(f"rank.{rank}")
+    return write_base64(f"rank.{rank}".encode())
 
 
 def parse_rank_cursor(cursor: str) -> int:
     """Decode the cursor of a rank: how many results are up to it. Raises: BadQuestion."""
-    word, _, rank = _decode(cursor).partition(".")
-    if word != "rank" or not (rank.isascii() and rank.isdigit() and len(rank) < 6):
+    word, _, given = _decode(cursor).partition(".")
+    rank = parse_number(given, 5)
+    if word != "rank" or rank is None:
         raise BadQuestion("This cursor is none of ours.")
-    return int(rank)
+    return rank
 
 
 def normalise_words(text: str, limit: int | None = TEXT_LIMIT) -> str:
@@ -127,12 +128,8 @@ def like_pattern(text: str) -> str:
     return "%" + _WILD.sub(r"\\\1", text) + "%"
 
 
-def _encode(text: str) -> str:
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
 def _decode(cursor: str) -> str:
     try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (ValueError, binascii.Error):
+        return read_base64(cursor).decode()
+    except ValueError:
         raise BadQuestion("This cursor is none of ours.") from None

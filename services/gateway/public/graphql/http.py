@@ -24,6 +24,7 @@ from services.gateway.http import (
     Reply,
     Scope,
     Send,
+    names_tag,
     read_body,
     respond,
 )
@@ -142,13 +143,9 @@ def _reply_with_etag(method: str, headers: Headers, body: bytes, status: int, *,
         (b"vary", b"accept"),
         (b"cache-control", b"no-cache" if status == 200 else b"no-store"),
     )
-    if method == "GET" and status == 200 and _matches(header(headers, b"if-none-match"), tag):
+    if method == "GET" and status == 200 and names_tag(header(headers, b"if-none-match"), tag):
         return Reply(304, b"", sent)
     return Reply(status, body, sent)
-
-
-def _matches(if_none_match: str, tag: str) -> bool:
-    return any(each.strip().removeprefix("W/") in (tag, "*") for each in if_none_match.split(","))
 
 
 def _from_parameters(query_string: bytes) -> GraphQLRequest:

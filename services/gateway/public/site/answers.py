@@ -14,7 +14,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.gateway.http import accepts_gzip
+from services.gateway.http import accepts_gzip, names_tag
 
 HTML: Final = "text/html; charset=utf-8"
 POLICY: Final = (
@@ -48,16 +48,11 @@ def answer(
     packable = kind.startswith(_PACKABLE) and len(body) > _WORTH_PACKING
     if packable:
         headers["vary"] = "accept-encoding"
-    if _has_it(request, tag):
+    # Only the tag decides: a date cannot say that an entry was erased and nothing else has changed.
+    if names_tag(request.headers.get("if-none-match", ""), tag):
         del headers["content-type"]
         return Response(b"", 304, headers)
     if packable and accepts_gzip(request.headers.get("accept-encoding", "")):
         headers["content-encoding"] = "gzip"
         body = gzip.compress(body, 5, mtime=0)
     return Response(body, status, headers)
-
-
-def _has_it(request: Request, tag: str) -> bool:
-    """Only the tag decides: a date cannot say that an entry was erased and nothing else has changed."""
-    known = request.headers.get("if-none-match", "")
-    return any(each.strip().removeprefix("W/") in (tag.removeprefix("W/"), "*") for each in known.split(","))

@@ -16,7 +16,7 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from contracts.jobs.problems import BY_SLUG, PROBLEMS
-from services.gateway.domain import parse_id
+from services.gateway.domain import parse_id, parse_number
 from services.gateway.http import page_origin
 from services.gateway.ports import Unavailable
 from services.gateway.public.site.answers import GUARDS, answer
@@ -55,8 +55,7 @@ def _id(request: Request) -> UUID:
 
 def _number(request: Request, name: str) -> int:
     """A page's number from the query: 1 if there is none, 0 if it is invalid."""
-    given = request.query_params.get(name, "1")
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+    return parse_number(request.query_params.get(name, "1"), 5) or 0
 
 
 class Site:
@@ -187,9 +186,8 @@ class Site:
         return self._page(request, "corrections.html", values, status=400 if values["refusal"] else 200)
 
     async def _log(self, request: Request) -> Response:
-        before = request.query_params.get("before", "")
-        end = int(before) if before.isascii() and before.isdigit() and len(before) < 16 else None
-        return self._page(request, "log.html", await list_decisions(self._record, end))
+        before = parse_number(request.query_params.get("before", ""), 15)
+        return self._page(request, "log.html", await list_decisions(self._record, before))
 
     async def _claims(self, request: Request) -> Response:
         params = request.query_params

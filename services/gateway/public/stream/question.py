@@ -15,6 +15,7 @@ from uuid import UUID
 
 from contracts.topology import ANALYST_SUBJECTS
 from contracts.v1 import EVENTS, PREFIX
+from services.gateway.domain import parse_number
 
 SHOWN: Final[tuple[str, ...]] = tuple(
     event.SUBJECT
@@ -96,9 +97,10 @@ def _single(params: dict[str, list[str]], name: str) -> str | None:
 
 
 def _sequence(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_SEQUENCE):
+    sequence = parse_number(text, 19)
+    if sequence is None or sequence > MAX_SEQUENCE:
         raise BadQuestion("`after` and Last-Event-ID are the id of an event: a whole number, 0 for the very beginning.")
-    return int(text)
+    return sequence
 
 
 def _types(names: Sequence[str]) -> tuple[str, ...]:
