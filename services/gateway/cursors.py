@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
@@ -12,11 +12,22 @@ from services.gateway.domain import read_base64, write_base64
 from services.gateway.record.question import BadQuestion
 
 Key = TypeVar("Key")
+Row = TypeVar("Row")
 
 
 def write_key(*parts: str) -> str:
     """Encode a row's key as a cursor."""
     return write_base64(json.dumps(parts, ensure_ascii=False).encode())
+
+
+def cut_page(
+    rows: Sequence[Row], size: int, key: Callable[[Row], tuple[datetime, UUID]]
+) -> tuple[Sequence[Row], str | None]:
+    """A page of rows, of which one more was read, and the cursor of the next page; None: it is the last."""
+    if len(rows) <= size:
+        return rows, None
+    at, id_ = key(rows[size - 1])
+    return rows[:size], write_key(at.isoformat(), str(id_))
 
 
 def read_key(cursor: str, read: Callable[..., Key]) -> Key:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final, TypeVar
-from uuid import UUID
+from operator import attrgetter
+from typing import Final
 
 from contracts.jobs.ids import format_job_id
 from lifecycle.audits.charges import compute_least
-from services.gateway.cursors import write_key
+from services.gateway.cursors import cut_page
 from services.gateway.desk.ports import DeskReads
 from services.gateway.desk.visits import Visit
 from services.gateway.jobs.credit import Ledger
@@ -24,7 +22,6 @@ from services.gateway.record.desk import EditedRow, JobRow
 
 PAGE: Final = 20
 QUERY_CHARACTERS: Final = 200
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +68,8 @@ class Pages:
         account = visit.principal.account
         rows = await self.reads.jobs(account.account_id, visit.after(), PAGE + 1)
         credit = await self.ledger.describe(account, compute_least(await self.stages.prices()))
-        older = _cursor(rows, [(each.created_at, each.id) for each in rows])
-        return {"credit": credit, "jobs": [JobLine(each) for each in rows[:PAGE]], "older": older}
+        shown, older = cut_page(rows, PAGE, attrgetter("created_at", "id"))
+        return {"credit": credit, "jobs": [JobLine(each) for each in shown], "older": older}
 
     async def job(self, visit: Visit) -> Values:
         """One's own job with its report."""
@@ -91,11 +88,8 @@ class Pages:
         if len(text) > QUERY_CHARACTERS or "\0" in text:
             raise Problem("VALIDATION_ERROR", f"Please look for at most {QUERY_CHARACTERS} characters.")
         rows = await self.catalogue.page(text, visit.after(), PAGE + 1, hidden=visit.principal.may("hide"))
-        return {
-            "q": text,
-            "claims": rows[:PAGE],
-            "older": _cursor(rows, [(each.updated_at, each.id) for each in rows]),
-        }
+        shown, older = cut_page(rows, PAGE, attrgetter("updated_at", "id"))
+        return {"q": text, "claims": shown, "older": older}
 
     async def claim(self, visit: Visit) -> Values:
         """An entry with the forms that change it."""
@@ -111,23 +105,17 @@ class Pages:
     async def flags(self, visit: Visit) -> Values:
         """Objections that wait, oldest first."""
         rows = await self.catalogue.open_flags(visit.after(), PAGE + 1)
-        return {"flags": rows[:PAGE], "older": _cursor(rows, [(each.created_at, each.id) for each in rows])}
+        shown, older = cut_page(rows, PAGE, attrgetter("created_at", "id"))
+        return {"flags": shown, "older": older}
 
     async def edits(self, visit: Visit) -> Values:
         """The newest edit of each edited entry, newest first."""
         rows = await self.reads.edited(visit.after(), PAGE + 1)
-        older = _cursor(rows, [(each.updated_at, each.entry_id) for each in rows])
-        return {"edits": [EditedLine(each) for each in rows[:PAGE]], "older": older}
+        shown, older = cut_page(rows, PAGE, attrgetter("updated_at", "entry_id"))
+        return {"edits": [EditedLine(each) for each in shown], "older": older}
 
     async def appeals(self, visit: Visit) -> Values:
         """Appeals that wait, oldest first."""
         rows = await self.reads.appeals(visit.after(), PAGE + 1)
-        return {"appeals": rows[:PAGE], "older": _cursor(rows, [(each.opened_at, each.id) for each in rows])}
-
-
-def _cursor(rows: Sequence[Row], keys: Sequence[tuple[datetime, UUID]]) -> str | None:
-    """The cursor of the next page; None: there is none."""
-    if len(rows) <= PAGE:
-        return None
-    at, id_ = keys[PAGE - 1]
-    return write_key(at.isoformat(), str(id_))
+        shown, older = cut_page(rows, PAGE, attrgetter("opened_at", "id"))
+        return {"appeals": shown, "older": older}

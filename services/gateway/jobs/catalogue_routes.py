@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Final
+from operator import attrgetter
+from typing import Final, TypeVar
 from uuid import UUID
 
 from pydantic import TypeAdapter
@@ -25,13 +26,14 @@ from contracts.jobs.catalogue import (
     RevertRequest,
     SourceNames,
 )
+from contracts.jobs.values import Document
 from contracts.jobs.words import Submission
 from contracts.v1 import EntryPublished
 from contracts.v1.ids import entry_id
 from kit.addresses import ip_range_prefix
 from kit.clock import Clock
 from lifecycle.audits.entries import Readers, may_be_published
-from services.gateway.cursors import parse_entry_key, read_key, write_key
+from services.gateway.cursors import cut_page, parse_entry_key, read_key
 from services.gateway.domain import Principal, parse_id
 from services.gateway.http import Scope
 from services.gateway.jobs.catalogue import Entries
@@ -52,6 +54,8 @@ _REVERT: Final = TypeAdapter(RevertRequest)
 _FLAG: Final = TypeAdapter(FlagRequest)
 _EVIDENCE: Final = TypeAdapter(EvidenceRequest)
 _RESOLVE: Final = TypeAdapter(ResolveRequest)
+
+T = TypeVar("T")
 
 
 class CatalogueRoutes:
@@ -86,8 +90,7 @@ class CatalogueRoutes:
             rows = await self._reads.page(text, after, PAGE + 1, hidden=sees_hidden)
         except BadQuestion as refusal:
             raise Problem("VALIDATION_ERROR", str(refusal)) from None
-        shown, more = rows[:PAGE], len(rows) > PAGE
-        next_ = write_key(shown[-1].updated_at.isoformat(), str(shown[-1].id)) if more else None
+        shown, next_ = cut_page(rows, PAGE, attrgetter("updated_at", "id"))
         return answer(EntryPage(claims=tuple(map(view_line, shown)), next=next_))
 
     async def sources(self, request: Request) -> Response:
@@ -143,44 +146,30 @@ class CatalogueRoutes:
 
     async def edit(self, request: Request) -> Response:
         """Change what an entry says; hide it or show it again."""
-        body, principal = await self._admit_change(request, "edit")
-        id_, wanted = _id_in(request, "entry_id"), parse(_EDIT, body)
-        return answer(await self._entries.edit(id_, wanted, principal, request.state.exchange.correlation), status=201)
+        return await self._change(request, "edit", _EDIT, self._entries.edit)
 
     async def revert(self, request: Request) -> Response:
         """Take the newest change of an entry back."""
-        body, principal = await self._admit_change(request, "edit")
-        id_, wanted = _id_in(request, "entry_id"), parse(_REVERT, body)
-        done = await self._entries.revert(id_, wanted, principal, request.state.exchange.correlation)
-        return answer(done, status=201)
+        return await self._change(request, "edit", _REVERT, self._entries.revert)
 
     async def flag(self, request: Request) -> Response:
         """Object to an entry."""
-        body, principal = await self._admit_change(request, "flag")
-        id_, wanted = _id_in(request, "entry_id"), parse(_FLAG, body)
-        done = await self._entries.raise_flag(id_, wanted, principal, request.state.exchange.correlation)
-        return answer(done, status=201)
+        return await self._change(request, "flag", _FLAG, self._entries.raise_flag)
 
     async def suggest(self, request: Request) -> Response:
         """Suggest evidence for a moderator to accept."""
-        body, principal = await self._admit_change(request, "submit")
-        id_, wanted = _id_in(request, "entry_id"), parse(_EVIDENCE, body)
-        done = await self._entries.suggest(id_, wanted, principal, request.state.exchange.correlation)
-        return answer(done, status=201)
+        return await self._change(request, "submit", _EVIDENCE, self._entries.suggest)
 
     async def queue(self, request: Request) -> Response:
         """Objections that wait for a decision, oldest first."""
         await self._reception.admit(request, self._limit, "decide")
         rows = await self._reads.open_flags(_key_in(request), PAGE + 1)
-        shown, more = rows[:PAGE], len(rows) > PAGE
-        next_ = write_key(shown[-1].created_at.isoformat(), str(shown[-1].id)) if more else None
+        shown, next_ = cut_page(rows, PAGE, attrgetter("created_at", "id"))
         return answer(FlagQueue(flags=tuple(map(view_flag, shown)), next=next_))
 
     async def resolve(self, request: Request) -> Response:
         """Decide on an objection."""
-        body, principal = await self._admit_change(request, "decide")
-        id_, wanted = _id_in(request, "flag_id"), parse(_RESOLVE, body)
-        return answer(await self._entries.resolve_flag(id_, wanted, principal, request.state.exchange.correlation))
+        return await self._change(request, "decide", _RESOLVE, self._entries.resolve_flag, "flag_id", status=200)
 
     async def _admit_reader(self, request: Request) -> bool:
         """Whether who asks sees hidden entries. A key that is sent must be usable."""
@@ -188,6 +177,21 @@ class CatalogueRoutes:
             return (await self._reception.admit(request, self._limit)).may("hide")
         choose_exchange_version(request).limits = self._limit.take(ip_range_prefix(self._address(request.scope)))
         return False
+
+    async def _change(
+        self,
+        request: Request,
+        verb: Verb,
+        shape: TypeAdapter[T],
+        act: Callable[[UUID, T, Principal, UUID], Awaitable[Document]],
+        about: str = "entry_id",
+        *,
+        status: int = 201,
+    ) -> Response:
+        """Do what a body asks for with the entry or flag in the address."""
+        body, principal = await self._admit_change(request, verb)
+        id_, wanted = _id_in(request, about), parse(shape, body)
+        return answer(await act(id_, wanted, principal, request.state.exchange.correlation), status=status)
 
     async def _admit_change(self, request: Request, verb: Verb) -> tuple[bytes, Principal]:
         body = await self._reception.read(request)

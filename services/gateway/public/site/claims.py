@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
-from services.gateway.cursors import parse_entry_key, read_key, write_key
+from services.gateway.cursors import cut_page, parse_entry_key, read_key
 from services.gateway.public.site.changes import Changes, compare_texts
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.catalogue import EditRow, EntryContents, EvidenceRow, ScenarioRow, State
@@ -99,9 +100,8 @@ async def list_claims(record: PublicRecord, text: str, after: str) -> Values:
             rows = [*await session.catalogue.page(text, place, PAGE + 1)]
     except BadQuestion as error:
         refusal = str(error)
-    shown = rows[:PAGE]
-    key = write_key(shown[-1].updated_at.isoformat(), str(shown[-1].id)) if len(rows) > PAGE else None
-    return {"q": text, "claims": shown, "refusal": refusal, "older": key, "later": bool(after)}
+    shown, older = cut_page(rows, PAGE, attrgetter("updated_at", "id"))
+    return {"q": text, "claims": shown, "refusal": refusal, "older": older, "later": bool(after)}
 
 
 async def show_claim(record: PublicRecord, id_: UUID, now: datetime) -> Values | None:

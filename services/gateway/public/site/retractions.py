@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from contracts.v1.finding import FindingCause
-from services.gateway.cursors import parse_retraction_key, read_key, write_key
+from services.gateway.cursors import cut_page, parse_retraction_key, read_key
 from services.gateway.public.site import naming
 from services.gateway.public.site.cards import PAGE
 from services.gateway.public.site.rendering import Values
@@ -51,13 +52,10 @@ async def list_retractions(record: PublicRecord, after: str) -> Values:
     place = read_key(after, parse_retraction_key) if after else None
     async with record.open() as session:
         rows = await session.retractions.newest(place, PAGE + 1)
-    shown = rows[:PAGE]
-    older = None
-    if len(rows) > PAGE:
-        older = f"{PATH}?after={write_key(shown[-1].changed_at.isoformat(), str(shown[-1].claim_id))}"
+    shown, older = cut_page(rows, PAGE, attrgetter("changed_at", "claim_id"))
     return {
         "section": "/corrections",
         "retractions": [RetractionView(row) for row in shown],
         "later": bool(after),
-        "older": older,
+        "older": older and f"{PATH}?after={older}",
     }
