@@ -12,7 +12,7 @@ from services.gateway.procedure import Procedure
 Schema = dict[str, Any]
 """A JSON schema or a part of the OpenAPI document, as FastAPI writes it: JSON of any depth."""
 
-_REF: Final = "#/components/schemas/{model}"
+REF: Final = "#/components/schemas/{model}"
 _VERSION: Final = {
     "name": "x-openerrata-extension-version",
     "in": "header",
@@ -50,7 +50,7 @@ def add_procedures(schema: Schema, table: Mapping[str, Procedure], prefix: str) 
 
 def refuse(refusals: dict[str, str]) -> Schema:
     """Responses with a message, by status, from what each means."""
-    message = _json(_object(message={"type": "string"}))
+    message = json_content(_object(message={"type": "string"}))
     return {status: {"description": words, "content": message} for status, words in refusals.items()}
 
 
@@ -95,7 +95,7 @@ def _events() -> Schema:
 
 
 def _operation(procedure: Procedure, method: str, definitions: Schema) -> Schema:
-    answer = procedure.answer.json_schema(by_alias=True, mode="serialization", ref_template=_REF)
+    answer = procedure.answer.json_schema(by_alias=True, mode="serialization", ref_template=REF)
     definitions.update(answer.pop("$defs", {}))
     envelope = _object(result=_object(data=answer))
     errors = _ERRORS | (_OF_VERSIONS if procedure.versioned else {}) | (_OF_BODIES if method == "POST" else {})
@@ -106,18 +106,18 @@ def _operation(procedure: Procedure, method: str, definitions: Schema) -> Schema
         "description": (procedure.handle.__doc__ or "").strip().partition("\n")[0],
         "parameters": [_VERSION] if procedure.versioned else [],
         "responses": {
-            "200": {"description": "The answer", "content": _json(envelope)},
+            "200": {"description": "The answer", "content": json_content(envelope)},
             **{
-                status: {"description": text, "content": _json({"$ref": _REF.format(model=_ERROR)})}
+                status: {"description": text, "content": json_content({"$ref": REF.format(model=_ERROR)})}
                 for status, text in sorted(errors.items())
             },
         },
     }
     if procedure.question is None:
         return operation
-    question = procedure.question.json_schema(by_alias=True, ref_template=_REF)
+    question = procedure.question.json_schema(by_alias=True, ref_template=REF)
     definitions.update(question.pop("$defs", {}))
-    content = _json(question)
+    content = json_content(question)
     if method == "GET":
         operation["parameters"].append({"name": "input", "in": "query", "required": True, "content": content})
     else:
@@ -138,7 +138,8 @@ def _error() -> Schema:
     return _object(error=_object(message=text, code={"type": "integer"}, data=data))
 
 
-def _json(schema: Schema) -> Schema:
+def json_content(schema: Schema) -> Schema:
+    """The content of a body in JSON."""
     return {"application/json": {"schema": schema}}
 
 

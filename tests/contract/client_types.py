@@ -22,7 +22,7 @@ from contracts.jobs.problems import PROBLEMS, CreditLimitReached, ProblemDocumen
 from contracts.jobs.receipts import PublicKeys
 from contracts.jobs.requests import AnalyzeRequest
 from contracts.jobs.result import CacheOnlyResult, FullResult
-from services.gateway.jobs.versions import VERSIONS
+from services.gateway.jobs.request_headers import VERSIONS
 from tests.contract.schemas import ROOT
 
 TYPES: Final = ROOT / "client" / "src" / "openerrata_client" / "types.py"

@@ -22,7 +22,8 @@ from contracts.jobs.catalogue import (
     SourceNames,
 )
 from services.gateway.jobs.catalogue_routes import CatalogueRoutes
-from services.gateway.jobs.openapi import CHANGED_MEANWHILE, EVERYWHERE, SECURED, WITH_BODY, Answer, Schema, describe
+from services.gateway.jobs.openapi import CHANGED_MEANWHILE, EVERYWHERE, SECURED, WITH_BODY, Answer, describe
+from services.gateway.openapi import Schema
 
 Handler = Callable[[Request], Awaitable[Response]]
 

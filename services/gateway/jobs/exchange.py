@@ -35,7 +35,7 @@ from services.gateway.http import (
 from services.gateway.jobs.access import authenticate
 from services.gateway.jobs.problems import Problem, from_validation, reply_to
 from services.gateway.jobs.rate_policies import RateLimit
-from services.gateway.jobs.versions import HEADER, VERSIONS, choose_version
+from services.gateway.jobs.request_headers import HEADER, VERSIONS, choose_version
 from services.gateway.keys import InstanceKeys
 from services.gateway.ports import Unavailable
 

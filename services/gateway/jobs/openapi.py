@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -22,10 +22,8 @@ from contracts.jobs.problems import PROBLEMS, CreditLimitReached, ProblemCode, P
 from contracts.jobs.requests import AnalyzeRequest, ConfigureRequest
 from contracts.jobs.result import Result
 from contracts.jobs.rights import WithdrawalRequest
-from services.gateway.jobs.versions import VERSIONS
-
-Schema = dict[str, Any]
-"""A part of the OpenAPI document: JSON of any depth."""
+from services.gateway.jobs.request_headers import VERSIONS
+from services.gateway.openapi import REF, Schema, json_content
 
 EVERYWHERE: Final[tuple[ProblemCode, ...]] = ("UNKNOWN_VERSION", "SERVICE_UNAVAILABLE")
 SECURED: Final[tuple[ProblemCode, ...]] = (*EVERYWHERE, "UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED")
@@ -38,7 +36,6 @@ WITH_BODY: Final[tuple[ProblemCode, ...]] = (
 )
 OPEN: Final = tuple(code for code in WITH_BODY if code not in ("UNAUTHENTICATED", "FORBIDDEN"))
 """Of a route with a body that needs no account."""
-_REF: Final = "#/components/schemas/{model}"
 _BY_HAND: Final = (
     AnalyzeRequest,
     ConfigureRequest,
@@ -120,7 +117,7 @@ def describe(
         "security": [{"account": []}] if secured else [],
     }
     if body is not None:
-        extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(body)}}}
+        extra["requestBody"] = {"required": True, "content": json_content(_ref(body))}
     errors = dict(_errors(problems))
     if conflict:
         errors[409] = _error(409, "`VALIDATION_ERROR`: the idempotency key was used for another request")
@@ -162,7 +159,7 @@ def _error(status: int, description: str) -> Schema:
 
 
 def _ref(model: type[BaseModel]) -> Schema:
-    return {"$ref": _REF.format(model=model.__name__)}
+    return {"$ref": REF.format(model=model.__name__)}
 
 
 CHANGED_MEANWHILE: Final = _error(409, "`VALIDATION_ERROR`: it is of another version, or was decided on already")
@@ -172,7 +169,7 @@ CHANGED_MEANWHILE: Final = _error(409, "`VALIDATION_ERROR`: it is of another ver
 def merge(schema: Schema, jobs: Schema) -> Schema:
     """Add the paths of the job API to the gateway's document, in place."""
     components = schema.setdefault("components", {})
-    _, definitions = models_json_schema([(model, "validation") for model in _BY_HAND], ref_template=_REF)
+    _, definitions = models_json_schema([(model, "validation") for model in _BY_HAND], ref_template=REF)
     schemas = {**jobs.get("components", {}).get("schemas", {}), **definitions.get("$defs", {})}
     components.setdefault("schemas", {}).update(schemas)
     components.setdefault("securitySchemes", {})["account"] = {

@@ -1,4 +1,6 @@
-"""The headers `Idempotency-Key` and `Prefer: wait=N`.
+"""The headers `OpenErrata-Version`, `Idempotency-Key` and `Prefer: wait=N`.
+
+A dated version is added when an answer changes, and never altered.
 
 Sources: draft-ietf-httpapi-idempotency-key-header: a string of RFC 9651; the bare token is what most clients send.
 RFC 7240: a preference that cannot be read is ignored, never an error.
@@ -14,8 +16,20 @@ import http_sf
 
 from services.gateway.jobs.problems import Problem
 
+HEADER: Final = b"openerrata-version"
+VERSIONS: Final = ("2026-12-01",)
+"""Oldest first; the oldest answers where none is asked for."""
 LONGEST_WAIT_S: Final = 60
 _KEY: Final = re.compile(r"[!-~]{1,255}")
+
+
+def choose_version(asked: str) -> str:
+    """The version that answers. Raises: Problem: there is none of this date."""
+    if asked in VERSIONS:
+        return asked
+    if asked:
+        raise Problem("UNKNOWN_VERSION", details={"versions": list(VERSIONS)})
+    return VERSIONS[0]
 
 
 def read_key(values: Sequence[str]) -> str | None:

@@ -51,7 +51,6 @@ from services.gateway.jobs.openapi import (
     SECURED,
     WITH_BODY,
     Answer,
-    Schema,
     describe,
     describe_report,
     describe_result,
@@ -61,12 +60,13 @@ from services.gateway.jobs.ports import CatalogueReads, JobLog, Memos, ReceiptKe
 from services.gateway.jobs.problems import Problem
 from services.gateway.jobs.rate_policies import RateLimit
 from services.gateway.jobs.reading import Jobs
+from services.gateway.jobs.request_headers import VERSIONS
 from services.gateway.jobs.rights_routes import RightsRoutes
 from services.gateway.jobs.signals import Signals
 from services.gateway.jobs.stages import StageSettings
-from services.gateway.jobs.versions import VERSIONS
 from services.gateway.keys import InstanceKeys
 from services.gateway.metrics import Metrics
+from services.gateway.openapi import Schema
 from services.gateway.ports import Unavailable
 
 RECEIPT_KEYS: Final = "/.well-known/openerrata-receipts.json"

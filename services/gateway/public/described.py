@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from pydantic.json_schema import models_json_schema
 
 from lifecycle.audits.scores import PARTS
-from services.gateway.openapi import refuse
+from services.gateway.openapi import REF, Schema, json_content, refuse
 from services.gateway.public.appeals import PATH, AppealRequest
 from services.gateway.public.proofs import PREFIX, SUFFIX, ProofRequest
 
-Schema = dict[str, Any]
-"""A part of the OpenAPI document: JSON of any depth."""
-
 PUBLISHER: Final = "/v1/publishers/{publisher_id}"
-_REF: Final = "#/components/schemas/{model}"
 _TEXT: Final[Schema] = {"type": "string"}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
 _PERCENT: Final[Schema] = {"type": ["number", "null"], "minimum": 0, "maximum": 100}
@@ -56,7 +52,7 @@ _OFFERED: Final[Schema] = {"type": "object", "required": ["page"], "properties":
 def describe_public(schema: Schema, *, publishers: bool) -> Schema:
     """Add appeals, and sources while the catalogue is on, to an OpenAPI document, in place."""
     models: Final = (AppealRequest, ProofRequest)
-    _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
+    _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=REF)
     schema.setdefault("components", {}).setdefault("schemas", {}).update(definitions.get("$defs", {}))
     schema.setdefault("paths", {})[PATH] = {"post": _appeals()}
     schema["paths"][f"{PREFIX}{{appeal_id}}{SUFFIX}"] = {"post": _proofs()}
@@ -81,8 +77,8 @@ def _appeals() -> Schema:
         "description": "An operator decides. Neither an account nor a name is needed. `by_author` claims that it "
         "is by the post's author, or by a contributor where there are many; they prove it by publishing the `token` "
         "of the answer where only they can, and naming that page.",
-        "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=AppealRequest.__name__)})},
-        "responses": {"201": {"description": "It is stored", "content": _json(_APPEAL)}, **refuse(refusals)},
+        "requestBody": {"required": True, "content": json_content({"$ref": REF.format(model=AppealRequest.__name__)})},
+        "responses": {"201": {"description": "It is stored", "content": json_content(_APPEAL)}, **refuse(refusals)},
     }
 
 
@@ -104,8 +100,11 @@ def _proofs() -> Schema:
         "parameters": [
             {"name": "appeal_id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
         ],
-        "requestBody": {"required": True, "content": _json({"$ref": _REF.format(model=ProofRequest.__name__)})},
-        "responses": {"202": {"description": "It will be looked at", "content": _json(_OFFERED)}, **refuse(refusals)},
+        "requestBody": {"required": True, "content": json_content({"$ref": REF.format(model=ProofRequest.__name__)})},
+        "responses": {
+            "202": {"description": "It will be looked at", "content": json_content(_OFFERED)},
+            **refuse(refusals),
+        },
     }
 
 
@@ -120,12 +119,8 @@ def _publisher() -> Schema:
         "responses": {
             "200": {
                 "description": "The source",
-                "content": _json({"type": "object", "required": list(_FIELDS), "properties": _FIELDS}),
+                "content": json_content({"type": "object", "required": list(_FIELDS), "properties": _FIELDS}),
             },
             **refuse({"404": "No such source is known"}),
         },
     }
-
-
-def _json(schema: Schema) -> Schema:
-    return {"application/json": {"schema": schema}}

@@ -18,7 +18,7 @@ from contracts.rpc.public import (
     SourceCheck,
     WithdrawnClaim,
 )
-from contracts.rpc.status import ClaimOut, SourceOut
+from contracts.rpc.status import ClaimOut
 from services.gateway.ports import Unavailable
 from services.gateway.public.audit import redact_run
 from services.gateway.record.decision_log import LogEntry
@@ -85,11 +85,4 @@ def decision_out(investigation_id: UUID, entry: LogEntry) -> LoggedDecision:
 
 def claim_out(claim: Claim) -> ClaimOut:
     """A finding as sent to clients."""
-    return ClaimOut(
-        id=claim.id,
-        text=claim.text,
-        context=claim.context,
-        summary=claim.summary,
-        reasoning=claim.reasoning,
-        sources=tuple(SourceOut(url=each.url, title=each.title, snippet=each.snippet) for each in claim.sources),
-    )
+    return ClaimOut.model_validate(claim, from_attributes=True)

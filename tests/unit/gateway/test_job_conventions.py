@@ -17,8 +17,7 @@ from services.gateway.domain import Account
 from services.gateway.jobs.access import authenticate, read_bearer
 from services.gateway.jobs.problems import Problem, reply_to
 from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
-from services.gateway.jobs.request_headers import read_key, read_wait_s
-from services.gateway.jobs.versions import VERSIONS, choose_version
+from services.gateway.jobs.request_headers import VERSIONS, choose_version, read_key, read_wait_s
 from services.gateway.keys import InstanceKeys
 from tests.support.fakes import StillClock
 from tests.unit.gateway.fakes import KeyTable
