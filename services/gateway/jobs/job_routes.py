@@ -85,25 +85,22 @@ class JobRoutes:
 
     async def show(self, request: Request) -> Response:
         """How far a job is."""
-        found = await self._find(request)
+        found = await self._await(request)
         return answer(await self._jobs.describe(found), _applied(_read_wait_s(request)))
 
     async def result(self, request: Request) -> Response:
         """The result of a job, as it was stored."""
-        found = await self._find(request)
-        text = await self._jobs.read_result(found)
+        text = await self._jobs.read_result(await self._await(request))
         return write(text, "application/json", _applied(_read_wait_s(request)))
 
     async def report(self, request: Request) -> Response:
         """The result of a job, to be read."""
-        found = await self._find(request)
-        text = await self._jobs.read_report(found)
+        text = await self._jobs.read_report(await self._await(request))
         return write(text, MARKDOWN, _applied(_read_wait_s(request)))
 
     async def events(self, request: Request) -> Response:
         """The progress of a job, from any point on."""
-        principal = await self._reception.admit(request, self._reads)
-        found = await self._jobs.find(request.path_params["job_id"], principal.account.account_id)
+        found = await self._find(request)
         after = _read_after(request.headers.get("last-event-id", "").strip())
         if found.job.over is not None and not list_missing(found, after):
             return Response(status_code=204)  # by which a browser knows not to connect again
@@ -111,17 +108,19 @@ class JobRoutes:
 
     async def cancel(self, request: Request) -> Response:
         """End a job, and remove its words."""
-        principal = await self._reception.admit(request, self._reads)
-        found = await self._jobs.find(request.path_params["job_id"], principal.account.account_id)
+        found = await self._find(request)
         exchange: Exchange = request.state.exchange
         await self._jobs.cancel(found, exchange.correlation)
         return Response(status_code=204)
 
     async def _find(self, request: Request) -> LoggedJob:
-        """The job, once it is over or its client does not want to wait any longer. Raises: Problem, Unavailable."""
+        """The job as it is now. Raises: Problem, Unavailable."""
         principal = await self._reception.admit(request, self._reads)
-        found = await self._jobs.find(request.path_params["job_id"], principal.account.account_id)
-        return await self._jobs.wait(found, _read_wait_s(request))
+        return await self._jobs.find(request.path_params["job_id"], principal.account.account_id)
+
+    async def _await(self, request: Request) -> LoggedJob:
+        """The job, once it is over or its client does not want to wait any longer. Raises: Problem, Unavailable."""
+        return await self._jobs.wait(await self._find(request), _read_wait_s(request))
 
     async def _answer_repetition(self, repeated: Repeated) -> Response:
         found = await self._jobs.read(repeated.job_id)
