@@ -84,11 +84,6 @@ class OpenEntry(LogEntry):
         return [Opening(*each) for each in zip(self.numbers, self.salts, self.documents, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Bytes:
-    data: bytes | None
-
-
 class DecisionLog(Queries):
     """Queries of the decision log, all by key."""
 
@@ -101,14 +96,13 @@ class DecisionLog(Queries):
         first = tile.number * WIDTH
         query = _LEAF_TILE if tile.level == 0 else _NODE_TILE
         level = {} if tile.level == 0 else {"level": tile.level}
-        found = await self._one(_Bytes, query, first=first, last=first + tile.width - 1, **level)
-        return found.data if found else None
+        found: bytes | None = (await self._scalars(query, first=first, last=first + tile.width - 1, **level)).one()
+        return found
 
     async def leaves(self, bundle: Bundle) -> Sequence[bytes]:
         """The leaves of a bundle, as many as there are."""
         first = bundle.number * WIDTH
-        found = await self._all(_Bytes, _LEAVES, first=first, last=first + bundle.width - 1)
-        return [each.data for each in found if each.data is not None]
+        return (await self._scalars(_LEAVES, first=first, last=first + bundle.width - 1)).all()
 
     async def of_investigation(self, investigation_id: UUID) -> Sequence[LogEntry]:
         """The leaves about an investigation and its findings, the first decision first."""

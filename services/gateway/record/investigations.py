@@ -221,13 +221,6 @@ class Snapshot:
     retrieved_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class PageCopy:
-    """An archived page that a published finding cites."""
-
-    media_type: str
-
-
 class Investigations(Queries):
     """Queries of finished investigations."""
 
@@ -264,6 +257,6 @@ class Investigations(Queries):
         """The stored snapshot of each source at publication."""
         return await self._all(Snapshot, _SNAPSHOTS, id=investigation_id)
 
-    async def copy(self, sha256: str) -> PageCopy | None:
-        """The archived page with this hash, if a published finding cites it."""
-        return await self._one(PageCopy, _COPY, hash=sha256)
+    async def media_type(self, sha256: str) -> str | None:
+        """The media type of the archived page with this hash, if a published finding cites it."""
+        return (await self._scalars(_COPY, hash=sha256)).first()

@@ -35,13 +35,13 @@ class SourceArchive:
         if not _HASH.fullmatch(sha256):
             return None
         async with self._record.open() as session:
-            row = await session.investigations.copy(sha256)
-        data = None if row is None else await self._copies.copy(sha256)
-        if row is None or data is None:
+            media_type = await session.investigations.media_type(sha256)
+        data = None if media_type is None else await self._copies.copy(sha256)
+        if media_type is None or data is None:
             return None
-        if _TEXT.fullmatch(row.media_type):
+        if _TEXT.fullmatch(media_type):
             return answer(request, data, f"text/plain{_charset(data)}", guards=GUARDS)
-        name = f"{sha256[:16]}{guess_extension(row.media_type) or '.bin'}"
+        name = f"{sha256[:16]}{guess_extension(media_type) or '.bin'}"
         headers = GUARDS | {"content-disposition": f'attachment; filename="{name}"'}
         return answer(request, data, "application/octet-stream", guards=headers)
 
