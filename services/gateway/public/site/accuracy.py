@@ -11,8 +11,6 @@ from typing import Final
 
 from accuracy.bounds import CONFIDENCE
 from accuracy.reviews import ReviewCounts, count_reviews
-from kit.cache import Cache
-from kit.clock import Clock
 from services.gateway.public.site import naming
 from services.gateway.public.site.watched import describe_watched, show_watched
 from services.gateway.record.appeals import AppealCounts, VariantAppeals
@@ -174,25 +172,9 @@ def _describe_counts(counts: ReviewCounts) -> dict[str, object]:
     }
 
 
-class AccuracyCache:
-    """Caches the figures. Raises: Unavailable: none are cached and none can be computed."""
-
-    def __init__(self, record: PublicRecord, clock: Clock) -> None:
-        self._record = record
-        self._clock = clock
-        self._recent: Cache[str, Accuracy] = Cache(clock, capacity=1, ttl_s=FRESH_S)
-
-    def clear(self) -> None:
-        """Compute them anew when they are read next."""
-        self._recent.clear()
-
-    async def read(self) -> Accuracy:
-        """The figures, computed if none are fresh."""
-        return await self._recent.get_or_make("", self._compute)
-
-    async def _compute(self) -> Accuracy:
-        now = self._clock.now()
-        async with self._record.open() as session:
-            refusals = await session.reviews.refusals(now - timedelta(days=REFUSED_DAYS))
-            known = compute_accuracy(now, await session.reviews.read(), refusals, await session.watched.read())
-            return replace(known, appeals=tuple(await session.appeals.counts()))
+async def read_accuracy(record: PublicRecord, now: datetime) -> Accuracy:
+    """Read and compute the figures. Raises: Unavailable."""
+    async with record.open() as session:
+        refusals = await session.reviews.refusals(now - timedelta(days=REFUSED_DAYS))
+        known = compute_accuracy(now, await session.reviews.read(), refusals, await session.watched.read())
+        return replace(known, appeals=tuple(await session.appeals.counts()))

@@ -20,7 +20,7 @@ from services.gateway.public.audit import redact_run
 from services.gateway.public.documents import decision_out
 from services.gateway.public.graphql.schema import make_schema
 from services.gateway.public.site import audit_page, feeds, findings, naming
-from services.gateway.public.site.accuracy import AccuracyCache, describe_accuracy, show_accuracy
+from services.gateway.public.site.accuracy import FRESH_S, Accuracy, describe_accuracy, read_accuracy, show_accuracy
 from services.gateway.public.site.card import draw_card
 from services.gateway.public.site.cards import CardView
 from services.gateway.public.site.drawings import draw_figures
@@ -47,12 +47,12 @@ class Pages:
     posts: PostPages = field(init=False)
     _figures: FiguresCache = field(init=False)
     _cards: Cache[tuple[UUID, str, datetime], bytes] = field(init=False)
-    _accuracy: AccuracyCache = field(init=False)
+    _accuracy: Cache[str, Accuracy] = field(init=False)
 
     def __post_init__(self) -> None:
         self.posts = PostPages(self.record, self.clock)
         self._figures = FiguresCache(self.record, self.clock)
-        self._accuracy = AccuracyCache(self.record, self.clock)
+        self._accuracy = Cache(self.clock, capacity=1, ttl_s=FRESH_S)
         self._cards = Cache(self.clock, capacity=CARDS_BYTES, weigh=len)
 
     def clear_caches(self) -> None:
@@ -139,11 +139,14 @@ class Pages:
 
     async def accuracy(self) -> Values:
         """How often a shown correction is wrong."""
-        return show_accuracy(await self._accuracy.read())
+        return show_accuracy(await self._read_accuracy())
 
     async def accuracy_for_machines(self) -> Values:
         """The same figures as a JSON object."""
-        return describe_accuracy(await self._accuracy.read())
+        return describe_accuracy(await self._read_accuracy())
+
+    async def _read_accuracy(self) -> Accuracy:
+        return await self._accuracy.get_or_make("", lambda: read_accuracy(self.record, self.clock.now()))
 
     def how(self) -> Values:
         """How it works."""
