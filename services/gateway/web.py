@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from importlib.resources import files
 from typing import Annotated, Final
@@ -64,65 +65,49 @@ _ASYNCAPI: Final = files("contracts") / "asyncapi.json"
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Gateway:
     """Routes procedures, GraphQL and events to their own endpoints, everything else to FastAPI."""
 
-    def __init__(
-        self,
-        rpc: Rpc,
-        graphql: GraphQLEndpoint,
-        events: EventsEndpoint,
-        feed: Feed,
-        invalidation: CacheInvalidation,
-        shell: FastAPI,
-        jobs: JobsApi | None,
-        labels: LabelsEndpoint | None = None,
-        *,
-        decision_log: DecisionLogEndpoint,
-        lookups: LookupEndpoint,
-        appeals: AppealsEndpoint,
-        proofs: ProofsEndpoint,
-        desk: Desk | None = None,
-        catalogue: bool = False,
-    ) -> None:
-        self._rpc = rpc
-        self._graphql = graphql
-        self.events = events
-        self.feed = feed
-        self.invalidation = invalidation
-        self.shell = shell
-        self.jobs = jobs
-        self.labels = labels
-        self._decision_log = decision_log
-        self._lookups = lookups
-        self._catalogue = (PUBLISHERS,) if catalogue else ()
-        self._appeals = appeals
-        self._proofs = proofs
-        self.desk = desk
+    rpc: Rpc
+    graphql: GraphQLEndpoint
+    events: EventsEndpoint
+    feed: Feed
+    invalidation: CacheInvalidation
+    shell: FastAPI
+    jobs: JobsApi | None
+    labels: LabelsEndpoint | None
+    _: KW_ONLY
+    decision_log: DecisionLogEndpoint
+    lookups: LookupEndpoint
+    appeals: AppealsEndpoint
+    proofs: ProofsEndpoint
+    desk: Desk | None
+    catalogue: bool
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if self.labels is not None and (scope["type"] == "websocket" or scope["path"].startswith(LABELS)):
             await self.labels(scope, receive, send)
         elif scope["path"] == APPEALS:
-            await self._appeals(scope, receive, send)
+            await self.appeals(scope, receive, send)
         elif scope["path"].startswith(PROOFS):
-            await self._proofs(scope, receive, send)
+            await self.proofs(scope, receive, send)
         elif self.desk is not None and f"{scope['path']}/".startswith(f"{DESK}/"):
             await self.desk(scope, receive, send)
         elif self.jobs is not None and self._is_of_jobs(scope["path"]):
             await self.jobs(scope, receive, send)
         elif scope["method"] == "OPTIONS":
-            await respond(send, Reply(204, headers=PREFLIGHT), self._rpc.cors(scope))
+            await respond(send, Reply(204, headers=PREFLIGHT), self.rpc.cors(scope))
         elif scope["path"].startswith(PREFIX):
-            await self._rpc(scope, receive, send)
+            await self.rpc(scope, receive, send)
         elif scope["path"].startswith(DECISION_LOG):
             answer = without_body(send) if scope["method"] == "HEAD" else send
-            await self._decision_log(scope, receive, with_common_headers(answer))
+            await self.decision_log(scope, receive, with_common_headers(answer))
         elif scope["path"].startswith(LOOKUPS):
-            await self._lookups(scope, receive, send)
+            await self.lookups(scope, receive, send)
         elif scope["path"] == GRAPHQL:
-            await self._graphql(scope, receive, send)
+            await self.graphql(scope, receive, send)
         elif scope["path"] == EVENTS:
             await self.events(scope, receive, send)
         elif scope["method"] == "HEAD":
@@ -131,7 +116,7 @@ class Gateway:
             await self.shell(scope, receive, with_common_headers(send))
 
     def _is_of_jobs(self, path: str) -> bool:
-        return path.startswith(JOB_PREFIXES) and not path.startswith(self._catalogue)
+        return path.startswith(JOB_PREFIXES) and not (self.catalogue and path.startswith(PUBLISHERS))
 
 
 def shell(

@@ -9,6 +9,7 @@ leads through all logs from the page view to the published claim.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 from uuid import UUID
 
@@ -24,29 +25,19 @@ from services.gateway.keys import KeyChecks
 from services.gateway.ports import Call, Caller, Complete, Facts, FailedRun, Reads, Refused, Running, UserKeys
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Requests:
     """Handles requests for investigations of one kind."""
 
-    def __init__(
-        self,
-        reads: Reads,
-        facts: Facts,
-        user_keys: UserKeys,
-        clock: Clock,
-        key_checks: KeyChecks,
-        own_key_runs: OwnKeyRuns,
-        *,
-        analysis: str,
-        retries: RetryRules,
-    ) -> None:
-        self._reads = reads
-        self._facts = facts
-        self._user_keys = user_keys
-        self._clock = clock
-        self._key_checks = key_checks
-        self._own_key_runs = own_key_runs
-        self._analysis = analysis
-        self._retries = retries
+    reads: Reads
+    facts: Facts
+    user_keys: UserKeys
+    clock: Clock
+    key_checks: KeyChecks
+    own_key_runs: OwnKeyRuns
+    _: KW_ONLY
+    analysis: str
+    retries: RetryRules
 
     async def investigate(self, question: VersionId, call: Call) -> InvestigateNowAnswer:
         """Request an investigation, or return the status of the existing one.
@@ -59,7 +50,7 @@ class Requests:
         if not caller.has_right("investigate") and user_key is None:
             raise Refused("UNAUTHORIZED", "an instance API key or an OpenAI API key is required")
         version_id = parse_id(question.post_version_id)
-        version = None if version_id is None else await self._reads.eligibility(version_id)
+        version = None if version_id is None else await self.reads.eligibility(version_id)
         if version_id is None or version is None:
             raise Refused("BAD_REQUEST", "this version is not known")
         state = version.investigation
@@ -74,28 +65,28 @@ class Requests:
             return _queued(state, state.status)
         following, provenance = FIRST_ROUND, version.provenance
         if state is not None:
-            following_round = next_round(state.failure, self._clock.now(), self._retries, own_key=user_key is not None)
+            following_round = next_round(state.failure, self.clock.now(), self.retries, own_key=user_key is not None)
             if following_round is None:
                 return _queued(state, "FAILED")
             following, provenance = following_round, state.provenance
         if version.word_count > WORD_LIMIT:
             raise Refused("BAD_REQUEST", f"the text has more than {WORD_LIMIT} words")
         request = InvestigationRequested(
-            investigation_id=investigation_id(version_id, self._analysis),
+            investigation_id=investigation_id(version_id, self.analysis),
             version_id=version_id,
             post_id=version.post_id,
-            analysis=self._analysis,
+            analysis=self.analysis,
             origin="ORIGINAL",
             requested_by="READER",
             key_source="INSTANCE" if user_key is None else "USER",
-            attachment=None if user_key is None else self._clock.new_id(),
+            attachment=None if user_key is None else self.clock.new_id(),
             round=following.number,
             follows=following.follows,
         )
         if user_key is None:
             return await self._publish_request(request, None, version.correlation or call.correlation, provenance)
-        await self._key_checks.require(caller)
-        async with self._own_key_runs.reserve(ip_range_prefix(caller.address), request.investigation_id):
+        await self.key_checks.require(caller)
+        async with self.own_key_runs.reserve(ip_range_prefix(caller.address), request.investigation_id):
             return await self._publish_request(request, user_key, version.correlation or call.correlation, provenance)
 
     async def _publish_request(
@@ -103,24 +94,24 @@ class Requests:
     ) -> Queued:
         """Store the key, publish the request, and wait until the read model shows the run."""
         if user_key is not None:
-            await self._user_keys.attach(request.investigation_id, request.attachment, user_key)
-        published = await self._facts.publish_once(request, correlation)
+            await self.user_keys.attach(request.investigation_id, request.attachment, user_key)
+        published = await self.facts.publish_once(request, correlation)
         paying = published.event.attachment if isinstance(published.event, InvestigationRequested) else None
         if user_key is not None and paying != request.attachment:  # another request was published first
-            await self._user_keys.discard(request.investigation_id, request.attachment)
-        await self._facts.wait_for_projection(published.sequence)
+            await self.user_keys.discard(request.investigation_id, request.attachment)
+        await self.facts.wait_for_projection(published.sequence)
         return Queued(investigation_id=str(request.investigation_id), status="PENDING", provenance=provenance)
 
     async def _attach_late(self, state: Running, caller: Caller, user_key: str) -> None:
         """Attach a key to a waiting run that has lost its own."""
-        request = await self._facts.latest_request(state.investigation_id)
+        request = await self.facts.latest_request(state.investigation_id)
         if request.key_source != "USER":
             return
-        await self._key_checks.require(caller)
-        if await self._user_keys.attach(state.investigation_id, request.attachment, user_key):
-            now = await self._reads.investigation(state.investigation_id)
+        await self.key_checks.require(caller)
+        if await self.user_keys.attach(state.investigation_id, request.attachment, user_key):
+            now = await self.reads.investigation(state.investigation_id)
             if not isinstance(now, Running):  # it ended meanwhile, perhaps after its keys were deleted
-                await self._user_keys.discard(state.investigation_id, request.attachment)
+                await self.user_keys.discard(state.investigation_id, request.attachment)
 
 
 def _queued(state: Running | FailedRun, status: Literal["PENDING", "PROCESSING", "FAILED"]) -> Queued:

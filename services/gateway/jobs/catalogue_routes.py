@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Final, TypeVar
@@ -58,26 +59,17 @@ _RESOLVE: Final = TypeAdapter(ResolveRequest)
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class CatalogueRoutes:
     """Answers requests about entries. `address` says where a request without an account comes from."""
 
-    def __init__(
-        self,
-        reception: Reception,
-        entries: Entries,
-        reads: CatalogueReads,
-        limit: RateLimit,
-        changes: RateLimit,
-        address: Callable[[Scope], str],
-        clock: Clock,
-    ) -> None:
-        self._reception = reception
-        self._entries = entries
-        self._reads = reads
-        self._limit = limit
-        self._changes = changes
-        self._address = address
-        self._clock = clock
+    reception: Reception
+    entries: Entries
+    reads: CatalogueReads
+    limit: RateLimit
+    changes: RateLimit
+    address: Callable[[Scope], str]
+    clock: Clock
 
     async def search(self, request: Request) -> Response:
         """Entries, newest change first; those with the words of `q`."""
@@ -87,7 +79,7 @@ class CatalogueRoutes:
             raise Problem("VALIDATION_ERROR", f"q has at most {QUERY_CHARACTERS} characters.")
         after = _key_in(request)
         try:
-            rows = await self._reads.page(text, after, PAGE + 1, hidden=sees_hidden)
+            rows = await self.reads.page(text, after, PAGE + 1, hidden=sees_hidden)
         except BadQuestion as refusal:
             raise Problem("VALIDATION_ERROR", str(refusal)) from None
         shown, next_ = cut_page(rows, PAGE, attrgetter("updated_at", "id"))
@@ -99,15 +91,15 @@ class CatalogueRoutes:
         begins = request.query_params.get("begins", "").strip().lower()
         if not _NAME.fullmatch(begins):
             raise Problem("VALIDATION_ERROR", "begins is how a domain begins: letters, digits, dots, hyphens.")
-        return answer(SourceNames(names=tuple(await self._reads.sources(begins, NAMES))))
+        return answer(SourceNames(names=tuple(await self.reads.sources(begins, NAMES))))
 
     async def show(self, request: Request) -> Response:
         """An entry with its newest analysis and its history; a hidden one for moderators only."""
         sees_hidden = await self._admit_reader(request)
-        contents = await self._reads.one(_id_in(request, "entry_id"), hidden=sees_hidden)
+        contents = await self.reads.one(_id_in(request, "entry_id"), hidden=sees_hidden)
         if contents is None:
             raise Problem("NOT_FOUND")
-        return answer(view_entry(contents, self._clock.now()))
+        return answer(view_entry(contents, self.clock.now()))
 
     async def publish(self, request: Request) -> Response:
         """Give a claim of one of the moderator's own jobs its page."""
@@ -120,19 +112,19 @@ class CatalogueRoutes:
             domain=claim.domain,
             by=principal.account.account_id,
         )
-        return answer(await self._entries.publish(published, request.state.exchange.correlation), status=201)
+        return answer(await self.entries.publish(published, request.state.exchange.correlation), status=201)
 
     async def submit(self, request: Request) -> Response:
         """Submit a claim of one of the contributor's own jobs, for a moderator to publish."""
         body, principal = await self._admit_change(request, "submit")
         claim = await self._find_claim(body, principal)
-        return answer(await self._entries.submit(claim, principal, request.state.exchange.correlation), status=201)
+        return answer(await self.entries.submit(claim, principal, request.state.exchange.correlation), status=201)
 
     async def _find_claim(self, body: bytes, principal: Principal) -> Submission:
         """A claim of the account's own jobs that may have a page. Raises: Problem."""
         wanted = parse(_PUBLISH, body)
         account = principal.account.account_id
-        claim = await self._reads.candidate(wanted.job_id, wanted.claim, account)
+        claim = await self.reads.candidate(wanted.job_id, wanted.claim, account)
         if claim is None:
             raise Problem("NOT_FOUND")
         if not may_be_published(Readers(claim.public_jobs, claim.accounts)):
@@ -146,36 +138,36 @@ class CatalogueRoutes:
 
     async def edit(self, request: Request) -> Response:
         """Change what an entry says; hide it or show it again."""
-        return await self._change(request, "edit", _EDIT, self._entries.edit)
+        return await self._change(request, "edit", _EDIT, self.entries.edit)
 
     async def revert(self, request: Request) -> Response:
         """Take the newest change of an entry back."""
-        return await self._change(request, "edit", _REVERT, self._entries.revert)
+        return await self._change(request, "edit", _REVERT, self.entries.revert)
 
     async def flag(self, request: Request) -> Response:
         """Object to an entry."""
-        return await self._change(request, "flag", _FLAG, self._entries.raise_flag)
+        return await self._change(request, "flag", _FLAG, self.entries.raise_flag)
 
     async def suggest(self, request: Request) -> Response:
         """Suggest evidence for a moderator to accept."""
-        return await self._change(request, "submit", _EVIDENCE, self._entries.suggest)
+        return await self._change(request, "submit", _EVIDENCE, self.entries.suggest)
 
     async def queue(self, request: Request) -> Response:
         """Objections that wait for a decision, oldest first."""
-        await self._reception.admit(request, self._limit, "decide")
-        rows = await self._reads.open_flags(_key_in(request), PAGE + 1)
+        await self.reception.admit(request, self.limit, "decide")
+        rows = await self.reads.open_flags(_key_in(request), PAGE + 1)
         shown, next_ = cut_page(rows, PAGE, attrgetter("created_at", "id"))
         return answer(FlagQueue(flags=tuple(map(view_flag, shown)), next=next_))
 
     async def resolve(self, request: Request) -> Response:
         """Decide on an objection."""
-        return await self._change(request, "decide", _RESOLVE, self._entries.resolve_flag, "flag_id", status=200)
+        return await self._change(request, "decide", _RESOLVE, self.entries.resolve_flag, "flag_id", status=200)
 
     async def _admit_reader(self, request: Request) -> bool:
         """Whether who asks sees hidden entries. A key that is sent must be usable."""
         if request.headers.get("authorization"):
-            return (await self._reception.admit(request, self._limit)).may("hide")
-        choose_exchange_version(request).limits = self._limit.take(ip_range_prefix(self._address(request.scope)))
+            return (await self.reception.admit(request, self.limit)).may("hide")
+        choose_exchange_version(request).limits = self.limit.take(ip_range_prefix(self.address(request.scope)))
         return False
 
     async def _change(
@@ -194,8 +186,8 @@ class CatalogueRoutes:
         return answer(await act(id_, wanted, principal, request.state.exchange.correlation), status=status)
 
     async def _admit_change(self, request: Request, verb: Verb) -> tuple[bytes, Principal]:
-        body = await self._reception.read(request)
-        principal = await self._reception.admit(request, self._changes, verb)
+        body = await self.reception.read(request)
+        principal = await self.reception.admit(request, self.changes, verb)
         require_json(request)
         return body, principal
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -36,28 +37,19 @@ _RESULT: Final = TypeAdapter[Result](Result)
 _SEQUENCE_DIGITS: Final = 19
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class JobRoutes:
     """Answers requests about jobs. Units: a stream of events says something every `heartbeat_s` seconds at least."""
 
-    def __init__(
-        self,
-        reception: Reception,
-        intake: Intake,
-        jobs: Jobs,
-        started: RateLimit,
-        reads: RateLimit,
-        *,
-        heartbeat_s: float,
-        stall_s: float,
-    ) -> None:
-        self._reception = reception
-        self._intake = intake
-        self._jobs = jobs
-        self._started = started
-        self._reads = reads
-        self._heartbeat_s = heartbeat_s
-        self._stall_s = stall_s
-        self._stopping = asyncio.Event()
+    reception: Reception
+    intake: Intake
+    jobs: Jobs
+    started: RateLimit
+    reads: RateLimit
+    _: KW_ONLY
+    heartbeat_s: float
+    stall_s: float
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def stop(self) -> None:
         """End all streams of events; clients resume at another process."""
@@ -65,14 +57,14 @@ class JobRoutes:
 
     async def analyze(self, request: Request) -> Response:
         """Accept an article. The answer to a repeated request is the job that was accepted first."""
-        body = await self._reception.read(request)
-        principal = await self._reception.admit(request, self._started)
+        body = await self.reception.read(request)
+        principal = await self.reception.admit(request, self.started)
         require_json(request)
         key = read_key(request.headers.getlist("idempotency-key"))
         article = read_article(body, principal)
         exchange: Exchange = request.state.exchange
         order = Order(article, choose_key(key, article), principal, exchange.correlation)
-        accepted = await self._intake.accept(order)
+        accepted = await self.intake.accept(order)
         if isinstance(accepted, Repeated):
             return await self._answer_repetition(accepted)
         headers = {"Location": job_path(accepted.job_id), "Retry-After": f"{RETRY_S:g}"}
@@ -86,16 +78,16 @@ class JobRoutes:
     async def show(self, request: Request) -> Response:
         """How far a job is."""
         found = await self._await(request)
-        return answer(await self._jobs.describe(found), _applied(_read_wait_s(request)))
+        return answer(await self.jobs.describe(found), _applied(_read_wait_s(request)))
 
     async def result(self, request: Request) -> Response:
         """The result of a job, as it was stored."""
-        text = await self._jobs.read_result(await self._await(request))
+        text = await self.jobs.read_result(await self._await(request))
         return write(text, "application/json", _applied(_read_wait_s(request)))
 
     async def report(self, request: Request) -> Response:
         """The result of a job, to be read."""
-        text = await self._jobs.read_report(await self._await(request))
+        text = await self.jobs.read_report(await self._await(request))
         return write(text, MARKDOWN, _applied(_read_wait_s(request)))
 
     async def events(self, request: Request) -> Response:
@@ -104,26 +96,26 @@ class JobRoutes:
         after = _read_after(request.headers.get("last-event-id", "").strip())
         if found.job.over is not None and not list_missing(found, after):
             return Response(status_code=204)  # by which a browser knows not to connect again
-        return _Events(self._chunks(found, after), self._stopping, self._stall_s)
+        return _Events(self._chunks(found, after), self._stopping, self.stall_s)
 
     async def cancel(self, request: Request) -> Response:
         """End a job, and remove its words."""
         found = await self._find(request)
         exchange: Exchange = request.state.exchange
-        await self._jobs.cancel(found, exchange.correlation)
+        await self.jobs.cancel(found, exchange.correlation)
         return Response(status_code=204)
 
     async def _find(self, request: Request) -> LoggedJob:
         """The job as it is now. Raises: Problem, Unavailable."""
-        principal = await self._reception.admit(request, self._reads)
-        return await self._jobs.find(request.path_params["job_id"], principal.account.account_id)
+        principal = await self.reception.admit(request, self.reads)
+        return await self.jobs.find(request.path_params["job_id"], principal.account.account_id)
 
     async def _await(self, request: Request) -> LoggedJob:
         """The job, once it is over or its client does not want to wait any longer. Raises: Problem, Unavailable."""
-        return await self._jobs.wait(await self._find(request), _read_wait_s(request))
+        return await self.jobs.wait(await self._find(request), _read_wait_s(request))
 
     async def _answer_repetition(self, repeated: Repeated) -> Response:
-        found = await self._jobs.read(repeated.job_id)
+        found = await self.jobs.read(repeated.job_id)
         if found is None:
             raise Unavailable("the log does not show the job of a key")
         document = JobRepeated(
@@ -138,12 +130,12 @@ class JobRoutes:
     async def _finish(self, accepted: JobAccepted, wait_s: int) -> JobFinished | None:
         """The job with its result if it ends in time. Once it is accepted, an outage only means not to wait."""
         try:
-            found = await self._jobs.read(accepted.job_id)
-            found = None if found is None else await self._jobs.wait(found, wait_s)
+            found = await self.jobs.read(accepted.job_id)
+            found = None if found is None else await self.jobs.wait(found, wait_s)
             if found is None or found.job.over is None:
                 return None
             over = found.job.over
-            result = None if over.result is None else await self._jobs.read_result(found)
+            result = None if over.result is None else await self.jobs.read_result(found)
         except (Unavailable, Problem):
             return None
         same = {name: getattr(accepted, name) for name in JobAccepted.model_fields}
@@ -160,7 +152,7 @@ class JobRoutes:
         """A job's events after a sequence, and heartbeats between them, until it is over."""
         yield HELLO
         sent: set[int] = set()  # a read of the log may show the end of a run before an earlier fact of the job
-        async with aclosing(self._jobs.follow(logged, FOLLOW_S, self._heartbeat_s)) as states:
+        async with aclosing(self.jobs.follow(logged, FOLLOW_S, self.heartbeat_s)) as states:
             async for each in states:
                 found = [one for one in list_missing(each, after) if one[0] not in sent]
                 yield b"".join(encode_events(*one) for one in found) or HEARTBEAT

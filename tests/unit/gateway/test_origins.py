@@ -42,7 +42,7 @@ PATHS = (
 
 
 def mutations(bench: Bench) -> set[str]:
-    table: dict[str, Procedure] = bench.app._rpc._table  # type: ignore[assignment]  # private, and asked on purpose
+    table: dict[str, Procedure] = bench.app.rpc._table  # type: ignore[assignment]  # private, and asked on purpose
     return {name for name, procedure in table.items() if procedure.kind == "mutation"}
 
 
