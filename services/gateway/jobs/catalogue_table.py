@@ -32,26 +32,14 @@ def list_catalogue_routes(routes: CatalogueRoutes) -> Iterator[tuple[str, str, H
     """Method, path, handler and description of each."""
     entries, entry, changed = "/v1/claims", "/v1/claims/{entry_id}", (*WITH_BODY, "NOT_FOUND")
     read = (*EVERYWHERE, "RATE_LIMITED", "UNAUTHENTICATED")
-    yield (
-        "GET",
-        entries,
-        routes.search,
-        describe(Answer(200, EntryPage), problems=(*read, "VALIDATION_ERROR"), takes=("q", "after"), secured=False),
-    )
-    yield (
-        "GET",
-        entry,
-        routes.show,
-        describe(Answer(200, EntryView), problems=(*read, "NOT_FOUND"), takes=("entry_id",), secured=False),
-    )
+    page = describe(Answer(200, EntryPage), problems=(*read, "VALIDATION_ERROR"), takes=("q", "after"), secured=False)
+    yield "GET", entries, routes.search, page
+    one = describe(Answer(200, EntryView), problems=(*read, "NOT_FOUND"), takes=("entry_id",), secured=False)
+    yield "GET", entry, routes.show, one
     names = describe(Answer(200, SourceNames), problems=(*read, "VALIDATION_ERROR"), takes=("begins",), secured=False)
     yield "GET", "/v1/sources", routes.sources, names
-    yield (
-        "GET",
-        "/v1/flags",
-        routes.queue,
-        describe(Answer(200, FlagQueue), problems=(*SECURED, "VALIDATION_ERROR"), takes=("after",)),
-    )
+    queue = describe(Answer(200, FlagQueue), problems=(*SECURED, "VALIDATION_ERROR"), takes=("after",))
+    yield "GET", "/v1/flags", routes.queue, queue
     for path, handler, body, made, takes in (
         (entries, routes.publish, PublishRequest, Answer(201, Edited), ()),
         (f"{entries}/submissions", routes.submit, PublishRequest, Answer(201, FlagView), ()),

@@ -72,6 +72,8 @@ from services.gateway.ports import Unavailable
 RECEIPT_KEYS: Final = "/.well-known/openerrata-receipts.json"
 PREFIXES: Final = ("/v1/", "/admin/v1/", RECEIPT_KEYS)
 _ARTICLE: Final = (*WITH_BODY, "INPUT_TOO_LONG", "NO_WEBHOOK_SECRET")
+_LIMITS: Final = ("CREDIT_LIMIT_REACHED", "EXTRACTION_QUOTA", "TOO_MANY_OPEN_JOBS")
+_ANALYZE: Final = (*_ARTICLE, "INVALID_IDEMPOTENCY_KEY", *_LIMITS)
 _JOB: Final = (*SECURED, "NOT_FOUND")
 _RESULT: Final = (*_JOB, "NOT_READY", "NO_RESULT", "EXPIRED")
 
@@ -211,25 +213,15 @@ class JobsApi:
 
     def _add_jobs(self, routes: JobRoutes) -> None:
         job = "/v1/jobs/{job_id}"
-        self._add(
-            "POST",
-            "/v1/analyze",
-            routes.analyze,
-            describe(
-                Answer(202, JobAccepted),
-                Answer(200, JobFinished | JobRepeated),
-                problems=(
-                    *_ARTICLE,
-                    "INVALID_IDEMPOTENCY_KEY",
-                    "CREDIT_LIMIT_REACHED",
-                    "EXTRACTION_QUOTA",
-                    "TOO_MANY_OPEN_JOBS",
-                ),
-                body=AnalyzeRequest,
-                takes=("Idempotency-Key", "Prefer"),
-                conflict=True,
-            ),
+        analyze = describe(
+            Answer(202, JobAccepted),
+            Answer(200, JobFinished | JobRepeated),
+            problems=_ANALYZE,
+            body=AnalyzeRequest,
+            takes=("Idempotency-Key", "Prefer"),
+            conflict=True,
         )
+        self._add("POST", "/v1/analyze", routes.analyze, analyze)
         self._add("GET", job, routes.show, describe(Answer(200, JobView), problems=_JOB, takes=("job_id", "Prefer")))
         self._add("DELETE", job, routes.cancel, describe(Answer(204, None), problems=_JOB, takes=("job_id",)))
         self._add("GET", f"{job}/result", routes.result, describe_result(_RESULT))
@@ -238,35 +230,18 @@ class JobsApi:
 
     def _add_accounts(self, routes: AccountRoutes) -> None:
         self._add("GET", "/v1/health", routes.health, describe(Answer(200, Health), problems=EVERYWHERE, secured=False))
-        self._add(
-            "GET",
-            RECEIPT_KEYS,
-            routes.receipt_keys,
-            describe(Answer(200, PublicKeys), problems=EVERYWHERE, secured=False),
-        )
-        self._add(
-            "POST",
-            "/v1/estimate",
-            routes.estimate,
-            describe(Answer(200, Estimate), problems=_ARTICLE, body=AnalyzeRequest),
-        )
+        receipt_keys = describe(Answer(200, PublicKeys), problems=EVERYWHERE, secured=False)
+        self._add("GET", RECEIPT_KEYS, routes.receipt_keys, receipt_keys)
+        estimate = describe(Answer(200, Estimate), problems=_ARTICLE, body=AnalyzeRequest)
+        self._add("POST", "/v1/estimate", routes.estimate, estimate)
         self._add("GET", "/v1/user/credit", routes.credit, describe(Answer(200, Credit), problems=SECURED))
-        self._add(
-            "POST",
-            "/admin/v1/llm/configure",
-            routes.configure,
-            describe(Answer(200, Configured), problems=(*WITH_BODY, "UNKNOWN_PROVIDER"), body=ConfigureRequest),
-        )
-        self._add(
-            "GET", "/admin/v1/llm/config", routes.configuration, describe(Answer(200, Configuration), problems=SECURED)
-        )
+        configure = describe(Answer(200, Configured), problems=(*WITH_BODY, "UNKNOWN_PROVIDER"), body=ConfigureRequest)
+        self._add("POST", "/admin/v1/llm/configure", routes.configure, configure)
+        configuration = describe(Answer(200, Configuration), problems=SECURED)
+        self._add("GET", "/admin/v1/llm/config", routes.configuration, configuration)
 
     def _add_rights(self, routes: RightsRoutes) -> None:
-        self._add(
-            "POST",
-            "/v1/rights/invalidate",
-            routes.invalidate,
-            describe(Answer(202, Withdrawal), problems=OPEN, body=WithdrawalRequest, secured=False),
-        )
+        invalidate = describe(Answer(202, Withdrawal), problems=OPEN, body=WithdrawalRequest, secured=False)
+        self._add("POST", "/v1/rights/invalidate", routes.invalidate, invalidate)
         withdrawals = describe(Answer(200, AppliedWithdrawals), problems=(*EVERYWHERE, "RATE_LIMITED"), secured=False)
         self._add("GET", "/v1/rights/withdrawals", routes.list_applied, withdrawals)
