@@ -31,20 +31,7 @@ from services.gateway.record.measures import MeasureRow
 
 def view_line(row: EntryRow) -> EntryLine:
     """An entry in a list."""
-    return EntryLine(
-        id=row.id,
-        wording=row.wording,
-        domain=row.domain,
-        status=row.status,
-        version=row.version,
-        updated_at=row.updated_at,
-        confidence_score=row.confidence_score,
-        completeness_score=row.completeness_score,
-        risk_score=row.risk_score,
-        scenario_count=row.scenario_count,
-        source_names=tuple(row.source_names),
-        stale=tuple(row.stale),
-    )
+    return EntryLine.model_validate(row, from_attributes=True, strict=False)
 
 
 def view_flag(row: FlagRow) -> FlagLine:
@@ -133,6 +120,4 @@ def _view_edit(row: EditRow) -> EditView:
 
 
 def _view_state(state: State | None) -> EntryWordsView | None:
-    if state is None:
-        return None
-    return EntryWordsView(wording=state.wording, domain=state.domain, summary=state.summary)
+    return None if state is None else EntryWordsView.model_validate(state, from_attributes=True)
