@@ -149,41 +149,27 @@ class ServerSpace:
         return min(left, default=inf)
 
 
-class BlobTexts:
-    """Texts in the blob store; small ones inside the reference."""
+class GatewayBlobs:
+    """Texts, archived pages and documents of private look-ups in the blob store."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
     async def put_text(self, text: str) -> TextRef:
-        """Store a text under its hash."""
+        """Store a text under its hash; a small one is inside the reference."""
         with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._blobs.put_text(text)
 
-
-class BlobCopies:
-    """Archived pages in the blob store."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        self._blobs = blobs
-
     async def copy(self, sha256: str) -> bytes | None:
-        """The page with this hash."""
+        """The archived page with this hash."""
         with suppress(BlobMissing), or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._blobs.get(sha256)
         return None
 
-
-class BlobLookups:
-    """The documents of private look-ups in the blob store."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        self._blobs = blobs
-
     async def get(self, name: str) -> bytes | None:
-        """The document under this name."""
+        """The document of a look-up under this name."""
         with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._blobs.get_named(name)

@@ -8,12 +8,10 @@ from kit.model_settings import AuditSettings, ChatSettings, LlmSettings
 from kit.positions import Positions
 from kit.settings import DisplaySettings, LabelerSettings, SettingsError, load
 from services.gateway.adapters import (
-    BlobCopies,
-    BlobLookups,
-    BlobTexts,
     BusEvents,
     BusFacts,
     BusLabels,
+    GatewayBlobs,
     ModelProbe,
     SealedKeys,
     ServerSpace,
@@ -68,6 +66,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     positions = Positions(host.bus, reads.position)
     await positions.open()
     health = ServerHealth(host.bus, reads, host.blobs)
+    blobs = GatewayBlobs(host.blobs)
     facts = BusFacts(
         host.bus,
         positions,
@@ -83,9 +82,9 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
             graphql_record=PublicRecord(graphql),
             facts=facts,
             events=WithoutControls(BusEvents(host.bus), pages),
-            texts=BlobTexts(host.blobs),
-            copies=BlobCopies(host.blobs),
-            lookups=BlobLookups(host.blobs),
+            texts=blobs,
+            copies=blobs,
+            lookups=blobs,
             user_keys=SealedKeys(host.user_keys),
             key_probe=ModelProbe(host.model),
             key_register=SqlKeyRegister(database),

@@ -10,7 +10,7 @@ import pytest
 from kit.blob_settings import BlobSettings
 from kit.blobs import Blobs, BlobsUnavailable
 from kit.embedded import EmbeddedStack
-from services.gateway.adapters import BlobTexts
+from services.gateway.adapters import GatewayBlobs
 from services.gateway.ports import Unavailable
 from tests.support.line import Line
 from tests.support.suspended import suspended
@@ -54,7 +54,7 @@ async def test_what_needs_a_stopped_store_is_refused_soon(server: EmbeddedStack)
         loop = asyncio.get_running_loop()
         with suspended(server):
             began = loop.time()
-            asked = (BlobTexts(blobs).put_text(f"{number} {LONG}") for number in range(12))
+            asked = (GatewayBlobs(blobs).put_text(f"{number} {LONG}") for number in range(12))
             found = await asyncio.gather(*asked, return_exceptions=True)
             assert all(isinstance(each, Unavailable) for each in found)
             assert loop.time() - began < REFUSED_S
