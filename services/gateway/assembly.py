@@ -55,7 +55,6 @@ from services.gateway.public.procedures import PublicProcedures, public_procedur
 from services.gateway.public.proofs import ProofsEndpoint
 from services.gateway.public.site.copies import SourceArchive
 from services.gateway.public.site.pages import Pages as PublicPages
-from services.gateway.public.site.publishers import PublisherPages
 from services.gateway.public.site.routes import Site
 from services.gateway.public.stream.admission import Admission
 from services.gateway.public.stream.endpoint import EventsEndpoint
@@ -183,7 +182,6 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
         public_url=settings.public_url,
         jobs=settings.jobs,
         catalogue=catalogue,
-        publishers=PublisherPages(dependencies.record) if catalogue else None,
     )
     described.mount("/", site.router())
     lookups = LookupEndpoint(dependencies.lookups, clock)

@@ -15,7 +15,6 @@ from kit.http import HttpServer, bind
 from services.gateway.ports import Copies
 from services.gateway.public.site.copies import SourceArchive
 from services.gateway.public.site.pages import Pages
-from services.gateway.public.site.publishers import PublisherPages
 from services.gateway.public.site.routes import Site
 from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import fill, store_at
@@ -62,7 +61,6 @@ async def pages_of(
             Pages(record, ClockAt(now), Bench().app.shell.openapi),
             SourceArchive(record, copies or KeptCopies()),
             catalogue=catalogue,
-            publishers=PublisherPages(record) if catalogue else None,
             **extra,
         ).router()
     finally:

@@ -55,69 +55,64 @@ _SCORED: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-class PublisherPages:
-    """Pages of publishers, and the same for machines."""
-
-    def __init__(self, record: PublicRecord) -> None:
-        self._record = record
-
-    async def page(self, domain: str) -> Values | None:
-        """Values of the template; None: no such publisher is known."""
-        if "\0" in domain:  # PostgreSQL takes none
+async def show_publisher(record: PublicRecord, domain: str) -> Values | None:
+    """Values of the template; None: no such publisher is known."""
+    if "\0" in domain:  # PostgreSQL takes none
+        return None
+    async with record.open() as session:
+        row = await session.publishers.at(domain.lower())
+        if row is None:
             return None
-        async with self._record.open() as session:
-            row = await session.publishers.at(domain.lower())
-            if row is None:
-                return None
-            scores = await session.publishers.scores(row.id, LOGGED)
-            ratings = await session.publishers.ratings(row.id, LOGGED)
-        return {
-            "it": row,
-            "name": row.name or row.domain,
-            "score": _write(row.score),
-            "band": _name_band(row.score),
-            "why": _WHY.get(row.why, row.why),
-            "week": _name_week(row.epoch),
-            "part_rows": list(_list_parts(row)),
-            "weights": " + ".join(f"{weight} % {_PARTS[name].lower()}" for name, weight in PARTS.items()),
-            "first_scores": INITIAL,
-            "log": _merge_log(scores, ratings),
-        }
+        scores = await session.publishers.scores(row.id, LOGGED)
+        ratings = await session.publishers.ratings(row.id, LOGGED)
+    return {
+        "it": row,
+        "name": row.name or row.domain,
+        "score": _write(row.score),
+        "band": _name_band(row.score),
+        "why": _WHY.get(row.why, row.why),
+        "week": _name_week(row.epoch),
+        "part_rows": list(_list_parts(row)),
+        "weights": " + ".join(f"{weight} % {_PARTS[name].lower()}" for name, weight in PARTS.items()),
+        "first_scores": INITIAL,
+        "log": _merge_log(scores, ratings),
+    }
 
-    async def document(self, given: str) -> dict[str, JsonValue] | None:
-        """The same as JSON, by id; None: no such publisher is known."""
-        id_ = parse_id(given)
-        if id_ is None:
+
+async def describe_publisher(record: PublicRecord, given: str) -> dict[str, JsonValue] | None:
+    """The same as JSON, by id; None: no such publisher is known."""
+    id_ = parse_id(given)
+    if id_ is None:
+        return None
+    async with record.open() as session:
+        row = await session.publishers.one(id_)
+        if row is None:
             return None
-        async with self._record.open() as session:
-            row = await session.publishers.one(id_)
-            if row is None:
-                return None
-            scores = await session.publishers.scores(id_, LOGGED)
-        return {
-            "id": str(row.id),
-            "name": row.name or row.domain,
-            "domain": row.domain,
-            "type": row.type,
-            "track_record_score": row.score,
-            "band": _name_band(row.score),
-            "why": row.why,
-            "score_epoch": row.epoch or None,
-            "accuracy": row.accuracy,
-            "accuracy_history": [
-                {"epoch": each.epoch, "score": each.score, "accuracy": each.accuracy, "total": each.total}
-                for each in scores
-            ],
-            "correct_citations": row.correct,
-            "judged_citations": row.total,
-            "total_citations": row.total_citations,
-            "claim_count": row.claim_count,
-            "corrections_count": row.corrections_count,
-            "correction_frequency": row.correction_frequency,
-            **{name: getattr(row, name) for name in PARTS if name != "accuracy"},
-            "weights": dict(PARTS),
-            "last_updated": row.last_updated.isoformat(),
-        }
+        scores = await session.publishers.scores(id_, LOGGED)
+    return {
+        "id": str(row.id),
+        "name": row.name or row.domain,
+        "domain": row.domain,
+        "type": row.type,
+        "track_record_score": row.score,
+        "band": _name_band(row.score),
+        "why": row.why,
+        "score_epoch": row.epoch or None,
+        "accuracy": row.accuracy,
+        "accuracy_history": [
+            {"epoch": each.epoch, "score": each.score, "accuracy": each.accuracy, "total": each.total}
+            for each in scores
+        ],
+        "correct_citations": row.correct,
+        "judged_citations": row.total,
+        "total_citations": row.total_citations,
+        "claim_count": row.claim_count,
+        "corrections_count": row.corrections_count,
+        "correction_frequency": row.correction_frequency,
+        **{name: getattr(row, name) for name in PARTS if name != "accuracy"},
+        "weights": dict(PARTS),
+        "last_updated": row.last_updated.isoformat(),
+    }
 
 
 def _list_parts(row: PublisherRow) -> Sequence[tuple[str, str, str]]:

@@ -28,7 +28,7 @@ from services.gateway.public.site.decisions import list_decisions
 from services.gateway.public.site.listing import ListQuery, list_corrections
 from services.gateway.public.site.machines import Handler, Machines
 from services.gateway.public.site.pages import Pages
-from services.gateway.public.site.publishers import PublisherPages
+from services.gateway.public.site.publishers import describe_publisher, show_publisher
 from services.gateway.public.site.rendering import Templates, Values
 from services.gateway.public.site.retractions import list_retractions
 from services.gateway.public.site.subscriptions import Subscriptions
@@ -61,8 +61,7 @@ def _number(request: Request, name: str) -> int:
 class Site:
     """The public pages as one router. `public_url`: where readers reach it; if empty, the request's host.
 
-    `jobs`: the job API is on, so the pages that explain its errors are there. `catalogue`: so are claims, and
-    `publishers` answers for sources.
+    `jobs`: the job API is on, so the pages that explain its errors are there. `catalogue`: so are claims and sources.
     """
 
     def __init__(
@@ -73,7 +72,6 @@ class Site:
         public_url: str = "",
         jobs: bool = False,
         catalogue: bool = False,
-        publishers: PublisherPages | None = None,
     ) -> None:
         self._pages = pages
         self._archived = archived
@@ -81,7 +79,6 @@ class Site:
         self._catalogue = catalogue
         self._public_url = public_url.rstrip("/")
         self._jobs = jobs
-        self._publishers = publishers
         self._record = pages.record
         self._machines = Machines(Subscriptions(pages.record), self._templates, self._base, self._find_nothing)
 
@@ -272,11 +269,11 @@ class Site:
         return self._page(request, "problem.html", None if code is None else {"code": code, "kind": PROBLEMS[code]})
 
     async def _publisher(self, request: Request) -> Response:
-        found = self._publishers and await self._publishers.page(request.path_params["domain"])
-        return self._page(request, "publisher.html", found or None)
+        known = await show_publisher(self._record, request.path_params["domain"]) if self._catalogue else None
+        return self._page(request, "publisher.html", known)
 
     async def _publisher_json(self, request: Request) -> Response:
-        found = self._publishers and await self._publishers.document(request.path_params["id"])
+        found = await describe_publisher(self._record, request.path_params["id"]) if self._catalogue else None
         body = orjson.dumps(found or {"message": "There is no such publisher."})
         return answer(request, body, "application/json", status=200 if found else 404)
 
