@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.v1 import ClaimHeld, Event, InvestigationFailed, InvestigationRequested
+from contracts.v1 import ClaimHeld, ClaimRetained, Event, InvestigationFailed, InvestigationRequested
 from lifecycle.rescue import MAX_RESCUES, Watermarks
 from lifecycle.rescue import rescue as rescue_of
 from tests.support.factories import NOW
@@ -162,3 +162,13 @@ def test_a_run_that_waits_for_a_hold_is_not_lost() -> None:
     events = (REQUESTED, STARTED, PAGE.proposed(0), PAGE.drafted(1))
     assert rescue(events, EVERYTHING) == again(2, 10)
     assert rescue((*events, held), EVERYTHING) is None
+
+
+def test_a_run_that_kept_all_its_findings_is_not_lost() -> None:
+    claim, payload = PAGE.claim(0)
+    kept = ClaimRetained(
+        investigation_id=PAGE.investigation_id, claim_id=claim, retained_from=claim, ordinal=0, payload=payload
+    )
+    draft = PAGE.drafted(1).model_copy(update={"retained_ids": (claim,)})
+    assert rescue((REQUESTED, STARTED, draft), EVERYTHING) == again(2, 10)
+    assert rescue((REQUESTED, STARTED, kept, draft), EVERYTHING) is None, "its end will be published"

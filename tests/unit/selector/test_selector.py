@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -47,7 +47,7 @@ class Reads:
         return self.day
 
     async def last_reason(self, since: datetime, analysis: str) -> Reason | None:
-        return self.latest
+        return self.latest if since < LATE else None
 
     async def candidates(self, analysis: str, limit: int) -> Sequence[Candidate]:
         self.asked_limit.append(limit)
@@ -265,3 +265,8 @@ def test_a_request_names_what_a_readers_request_would_name() -> None:
     made = make_request(candidate(1), "FACT_CHECK")
     assert made.investigation_id == run(1)
     assert (made.requested_by, made.key_source, made.round, made.follows) == ("SELECTOR", "INSTANCE", 1, 0)
+
+
+def test_a_round_after_failed_ones_follows_the_last_of_them() -> None:
+    made = make_request(replace(candidate(1), round=3, follows=7), "FACT_CHECK")
+    assert (made.round, made.follows) == (3, 7)
