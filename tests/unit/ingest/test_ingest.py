@@ -189,6 +189,8 @@ async def test_a_value_that_was_cut_contradicts_nothing() -> None:
     whole = page(metadata={"title": "T" * 1_200, "author_name": "N" * 299 + "MM", "author_slug": "eve"})
     said = {kind: fact.observed for kind, fact in anomalies((await ingest(cut, whole)).facts).items()}
     assert said == {"author_name": "N" * 300}
+    longer = page(metadata={"title": "T" * 1_200, "author_name": "N" * 300 + "M", "author_slug": "eve"})
+    assert anomalies((await ingest(cut, longer)).facts) == {}
 
 
 async def test_a_name_written_otherwise_or_not_given_is_no_contradiction() -> None:
@@ -237,7 +239,9 @@ async def test_a_reader_whose_page_cannot_be_read_is_told_so() -> None:
     refused = await ingest(hostile, None)
     assert isinstance(refused.gave_up, Reject)
     assert "inside one another" in refused.gave_up.reason
-    assert version_in((await ingest(hostile, page())).facts).provenance == "SERVER_VERIFIED"
+    facts = (await ingest(hostile, page())).facts
+    assert version_in(facts).provenance == "SERVER_VERIFIED"
+    assert anomalies(facts) == {}, "what cannot be read contradicts nothing"
 
 
 @pytest.mark.requirement("2.9-04")
