@@ -81,6 +81,13 @@ it('goes at once to the post whose button is pressed', () => {
   expect(width()).toBe(500);
 });
 
+it('stays with its post where a list puts another one into its element', () => {
+  occupy(inFeed, 400);
+  inFeed.className = 'other';
+  card.place();
+  expect(width()).toBe(500);
+});
+
 it('of another post stops the check before it, which is not heard any more', () => {
   const other = document.createElement('p');
   other.className = 'other';
@@ -107,6 +114,12 @@ it('checks again what stands there by then, once the check has ended', () => {
   card.close(false);
   card.open(post(inThread));
   expect(checks).toHaveLength(3);
+});
+
+it('checks the same words again where its reader wants that', () => {
+  checks[0]!.say(DONE);
+  frame.say({ kind: 'again' });
+  expect(checks).toHaveLength(2);
 });
 
 it('keeps a verdict for the words that it is about, and for no others', () => {

@@ -188,9 +188,9 @@ describe('a page session', () => {
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 B 0']);
   });
 
-  it('can be started over', async () => {
-    const { said, session } = stage();
-    await session.refresh();
+  it.each([true, false])('can be started over, whether the page names its post: %s', async (isNamed) => {
+    const { said, session, becomes } = stage();
+    await becomes(ready('A', 'Words.', { isNamed }));
     await session.restart();
     expect(said).toEqual(['content s1 A 0', 'reset s1', 'content s2 A 0']);
   });
