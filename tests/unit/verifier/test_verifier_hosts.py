@@ -35,7 +35,7 @@ async def test_hosts_in_trouble_are_not_remembered_without_end() -> None:
 async def test_a_turn_that_would_come_too_late_is_not_waited_for() -> None:
     slow, now_s = host(), asyncio.get_running_loop().time()
     slow.record_duration(60.0)
-    async with slow.turn(now_s + 30) as first, slow.turn(now_s + 30) as second:
+    async with asyncio.timeout(5), slow.turn(now_s + 30) as first, slow.turn(now_s + 30) as second:
         assert (first, second) == (True, False)
     async with asyncio.timeout(5), slow.turn(now_s + 30) as again:
         assert again
@@ -118,3 +118,19 @@ async def test_who_gives_up_waiting_leaves_the_turn_to_the_next() -> None:
     assert busy.visitors == 0
     async with busy.turn(until_s) as again:
         assert again
+
+
+async def test_who_gives_up_just_as_its_turn_comes_keeps_no_turn() -> None:
+    crowded, until_s = host(), asyncio.get_running_loop().time() + 60
+
+    async def visit() -> None:
+        async with crowded.turn(until_s):
+            raise AssertionError("it was cancelled")
+
+    async with crowded.turn(until_s):
+        waiting = asyncio.create_task(visit())
+        await rounds()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert waiting.cancelled()
+    assert crowded.visitors == 0
