@@ -70,6 +70,11 @@ describe('the words of a post', () => {
     }
   });
 
+  it('are not named by a link to another site', () => {
+    open(FEED, blueskyPost().replace('<div>', '<div><a href="https://other.example/profile/a.b/post/3x"></a>'));
+    expect(read(BLUESKY)).toMatchObject({ words: WORDS, permalink: OWN });
+  });
+
   it('need no link among them', () => {
     open(FEED, blueskyPost({ words: 'Plain words.' }));
     expect(read(BLUESKY)).toMatchObject({ words: 'Plain words.' });
@@ -93,6 +98,7 @@ describe('a post that cannot be read', () => {
       [FEED, BLUESKY, blueskyPost({ attributes: 'data-cut' }), 'cut'],
       [FEED, BLUESKY, blueskyPost({ words: '<font>Ein Turm</font>' }), 'translated'],
       [FEED, BLUESKY, blueskyPost({ words: ' ' }), 'no_words'],
+      [FEED, BLUESKY, blueskyPost({ words: 'One.</div><div data-word-wrap="1">Another.' }), 'ambiguous'],
       [threads, THREADS, threadsPost({ linked: false }), 'no_permalink'],
       [threads, THREADS, threadsPost({ body: '' }), 'no_words'],
       [threads, THREADS, threadsPost({ body: twice }), 'ambiguous'],
@@ -161,6 +167,14 @@ describe('posts of a page', () => {
     expect(inView(BLUESKY, document)).toMatchObject({ permalink: OWN.replace('3own', '3next') });
     document.querySelectorAll<HTMLElement>('.post')[2]!.focus();
     expect(inView(BLUESKY, document)).toMatchObject({ permalink: OWN.replace('3own', '3last') });
+  });
+
+  it('in view: none where all are above or below the window', () => {
+    open(FEED, blueskyPost() + blueskyPost({ rkey: '3next' }));
+    BLUESKY.elements(document).forEach((element, index) => {
+      vi.spyOn(element, 'getBoundingClientRect').mockReturnValue(new DOMRect(0, [-300, 5_000][index], 500, 300));
+    });
+    expect(inView(BLUESKY, document)).toBeNull();
   });
 
   it('belong to the feed of their address', () => {
