@@ -86,6 +86,13 @@ def test_what_this_round_has_on_record_is_gone_on_from() -> None:
     assert run_of(step(*begun, failed(), requested(round=2), round_=2)).done == (), "a new round begins anew"
 
 
+def test_what_an_attempt_has_cost_so_far_counts_once() -> None:
+    checkpoints = [advanced(number, usage=Usage(cost_micro_usd=cost)) for number, cost in ((1, 40), (2, 90))]
+    assert run_of(step(requested(), started(), *checkpoints, delivery_count=2)).spent_micro_usd == 90
+    tried = retry_scheduled(usage=Usage(cost_micro_usd=100))
+    assert run_of(step(requested(), started(), *checkpoints, tried)).spent_micro_usd == 100
+
+
 def test_reviews_that_failed_count_towards_what_the_round_has_cost() -> None:
     tried = retry_scheduled(usage=Usage(cost_micro_usd=1))
     reviews = (validation_retry_scheduled(attempt=number, usage=Usage(cost_micro_usd=10)) for number in (1, 2))
