@@ -123,8 +123,9 @@ def test_strangers_on_made_up_pages_keep_no_reader_from_being_confirmed(
 def test_whoever_named_pages_in_vain_goes_last_even_from_many_networks() -> None:
     async def scenario() -> int:
         crowd = Crowd(SlowWiki(1.0))
-        await asyncio.gather(*(crowd.deliver(seen(MADE_UP + number, number % 4)) for number in range(8)))
-        strangers = [asyncio.create_task(crowd.deliver(seen(MADE_UP + 100 + each, each % 4))) for each in range(40)]
+        for number in range(40):
+            await crowd.deliver(seen(MADE_UP + number, number))
+        strangers = [asyncio.create_task(crowd.deliver(seen(MADE_UP + 100 + each, each))) for each in range(40)]
         await asyncio.sleep(0.01)
         honest = await crowd.confirmed([seen(REAL + number, 100 + number) for number in range(15)])
         await asyncio.gather(*strangers)
