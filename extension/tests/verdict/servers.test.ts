@@ -305,3 +305,13 @@ describe('a connection test', () => {
     expect(await testPorts(choice, model(), null, never)).toMatchObject({ search: null });
   });
 });
+
+test('a request takes nothing along that the browser keeps of its server', async () => {
+  const asked: RequestInit[] = [];
+  const record = async (_: string, init: RequestInit): Promise<Response> => (asked.push(init), Response.error());
+  const body = { model: 'small', messages: [], stream: true, max_tokens: 256 } as const;
+  await chatModel({ baseUrl, key: 'sk-key' }, record, new Timers()).ask(body, new AbortController().signal);
+  expect(asked).toMatchObject([
+    { credentials: 'omit', cache: 'no-store', redirect: 'manual', referrerPolicy: 'no-referrer' },
+  ]);
+});
