@@ -22,7 +22,7 @@ def test_whoever_knows_seed_and_list_draws_the_same(seed: str, findings: list[UU
     hashed = {finding: sha256(f"{seed}\n{finding}".encode()).hexdigest() for finding in findings}
     drawn = draw_sample(seed, findings, size)
     assert list(drawn) == sorted(hashed, key=hashed.__getitem__)[:size]
-    assert draw_sample(seed, reversed(findings), size) == drawn
+    assert draw_sample(seed, [*reversed(findings), *findings], size) == drawn, "each counts once"
 
 
 @given(st.text(max_size=20), lists, st.uuids(), sizes)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import pytest
 
 from analyses.claims.analysis import ClaimAnalysis, ReadPage, analyse_claim
 from analyses.claims.answers import AnalyseAnswer, read_answer
 from analyses.claims.families import SourcePage
-from analyses.claims.labels import Cap, Label
+from analyses.claims.labels import LOW_CONFIDENCE, Cap, Label
 from analyses.claims.quotes import LookUp
 from analyses.claims.rollup import Rollup
 from analyses.kinds import InvalidAnswer
@@ -44,10 +45,15 @@ def scenario(*items: dict[str, object], probability: float = 0.95, confidence: f
 
 
 def analyse(
-    *scenarios: dict[str, object], recommended: int = 1, max_scenarios: int = 2, max_evidence: int = 6
+    *scenarios: dict[str, object],
+    recommended: int = 1,
+    max_scenarios: int = 2,
+    max_evidence: int = 6,
+    low_confidence: Decimal = LOW_CONFIDENCE,
 ) -> ClaimAnalysis:
     answer = read_answer(json.dumps({"scenarios": scenarios, "recommended": recommended}), AnalyseAnswer)
-    return analyse_claim(answer, PAGES, max_scenarios=max_scenarios, max_evidence=max_evidence)
+    limits = {"max_scenarios": max_scenarios, "max_evidence": max_evidence}
+    return analyse_claim(answer, PAGES, **limits, low_confidence=low_confidence)
 
 
 @pytest.mark.requirement("FH-143")
@@ -88,6 +94,15 @@ def test_a_confident_model_without_evidence_has_no_verdict() -> None:
     assert found.rollup is Rollup.INCONCLUSIVE
     against = analyse(scenario(item(A, supports=False), item(B, supports=False)))
     assert against.scenarios[0].verdict.label is Label.UNSUBSTANTIATED
+
+
+def test_evidence_against_a_claim_refutes_it() -> None:
+    against = item(A, supports=False), item(B, supports=False)
+    found = analyse(scenario(*against, probability=0.05))
+    assert found.scenarios[0].verdict.label is Label.HIGHLY_UNLIKELY
+    assert found.rollup is Rollup.REFUTED
+    unsure = analyse(scenario(*against, probability=0.05), low_confidence=Decimal("0.98"))
+    assert unsure.scenarios[0].verdict.label is Label.UNCLEAR
 
 
 @pytest.mark.requirement("FH-75")

@@ -134,6 +134,8 @@ def test_families_on_the_verdict_s_side_limit_the_confidence() -> None:
     assert (both.label, both.families) == (Label.UNCLEAR, 2)
     unsure = give_verdict(likely, None, Decimal("0.4"), {1, 2}, frozenset())
     assert (unsure.label, unsure.caps) == (Label.UNCLEAR, (Cap.LOW_CONFIDENCE,))
+    undecided = give_verdict(Decimal("0.5"), None, Decimal("0.4"), {1, 2}, frozenset())
+    assert (undecided.label, undecided.caps) == (Label.UNCLEAR, ()), "it is Unclear whatever the confidence"
 
 
 @pytest.mark.parametrize(
