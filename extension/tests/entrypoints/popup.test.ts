@@ -186,5 +186,10 @@ describe('the popup over a page without a status', () => {
       { url: letters, settings: { ...DEFAULTS, sitesAdded: ['letters.example'] } },
       { kind: 'checking' },
     ],
+    [
+      'the same without encryption, where nothing is read',
+      { url: letters.replace('https:', 'http:'), settings: { ...DEFAULTS, sitesAdded: ['letters.example'] } },
+      { kind: 'unsupported' },
+    ],
   ])('%s', (_, more, expected) => expect(viewOf(known(null, more))).toEqual(expected));
 });
