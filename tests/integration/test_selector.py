@@ -278,6 +278,7 @@ async def test_what_a_day_has_cost_and_whom(database_url: str, size: int) -> Non
         assert await reads.spent(START, FACT_CHECK) == Spent(1, 1, 33_000, 0, 33_000, {"WIKIPEDIA": 1})
         assert (await reads.spent(START + timedelta(hours=12), FACT_CHECK)).under_way == 1, "the next day pays for it"
         assert await reads.spent(FAR_ON, FACT_CHECK) == Spent()
+        assert await reads.spent(START, "OTHER_KIND") == Spent(), "each kind of analysis has a budget of its own"
     async with await owner(database_url) as db:
         found = await db.execute("SELECT sum(cost_micro_usd)::int FROM investigation_attempt_usage")
         assert await found.fetchall() == [(1_000 + 30_000 + 9,)]

@@ -244,7 +244,7 @@ def test_a_post_that_nobody_signed_is_nobody_elses() -> None:
 @pytest.mark.parametrize(
     "stated",
     [None, 1, "", "javascript:alert(1)", "http://10.0.0.1/p/green", "https://10.0.0.1/p/green", "https://tea.example/",
-     "https://u:p@tea.example/p/green", "https://en.wikipedia.org/p/green"],
+     "https://u:p@tea.example/p/green", "http://tea.example/p/green", "https://en.wikipedia.org/p/green"],
 )  # fmt: skip
 def test_an_address_that_cannot_be_is_replaced_by_substacks_own(stated: Any) -> None:
     assert parse("SUBSTACK", {**SUBSTACK_ANSWER, "canonical_url": stated}).url == "https://leaves.substack.com/p/green"
