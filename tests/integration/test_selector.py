@@ -256,7 +256,7 @@ async def test_what_a_day_has_cost_and_whom(database_url: str, size: int) -> Non
     """2.10-02: Budget configurable.
     2.12-04: Each attempt is recorded: tools, answers, citations, reasoning, usage, errors.
     """
-    ours, theirs, mine = Page("ours"), Page("theirs"), Page("mine")
+    ours, theirs, mine, unpriced = Page("ours"), Page("theirs"), Page("mine"), Page("unpriced")
     chosen = ours.requested().model_copy(update={"requested_by": "SELECTOR"})
     tape = Tape(start=START - timedelta(seconds=4))
     tape.add(ours.registered(), chosen, ours.started(), cost(ours.retry(), 50, 1_000))  # the last at midnight
@@ -266,13 +266,15 @@ async def test_what_a_day_has_cost_and_whom(database_url: str, size: int) -> Non
     asked_again = theirs.requested(2).model_copy(update={"key_source": "USER"})
     tape.add(asked_again, cost(theirs.drafted(0, 1), 9, 9), theirs.started(2), cost(theirs.drafted(0, 2), 70, None))
     tape.add(mine.registered(), mine.requested().model_copy(update={"requested_by": "SELECTOR"}))
+    tape.add(unpriced.registered(), unpriced.requested(), unpriced.started(), unpriced.proposed(0))
+    tape.add(cost(unpriced.drafted(1), 5, 1_000), cost(unpriced.approved(0), 7, None), unpriced.completed((0,)))
     store = store_at(database_url)
     await fill(store, tape.records, [size] * len(tape.records))
     await store.close()
     async with reading(database_url) as reads:
         assert await reads.spending(START, FACT_CHECK) == [
             Spending("SELECTOR", "INSTANCE", 1, 1, 160, 33_000, 0),
-            Spending("READER", "INSTANCE", 1, 0, 9, 9, 0),
+            Spending("READER", "INSTANCE", 2, 0, 9 + 5 + 7, 9 + 1_000, 1),
             Spending("READER", "USER", 1, 1, 70, 0, 1),
         ]
         assert await reads.spent(START, FACT_CHECK) == Spent(1, 1, 33_000, 0, 33_000, {"WIKIPEDIA": 1})
@@ -281,7 +283,7 @@ async def test_what_a_day_has_cost_and_whom(database_url: str, size: int) -> Non
         assert await reads.spent(START, "OTHER_KIND") == Spent(), "each kind of analysis has a budget of its own"
     async with await owner(database_url) as db:
         found = await db.execute("SELECT sum(cost_micro_usd)::int FROM investigation_attempt_usage")
-        assert await found.fetchall() == [(1_000 + 30_000 + 9,)]
+        assert await found.fetchall() == [(1_000 + 30_000 + 9 + 1_000,)]
 
 
 @pytest.mark.requirement("3.6-03", "3.6-04")

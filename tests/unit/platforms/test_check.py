@@ -131,6 +131,12 @@ def test_other_spellings_of_the_same_post_are_accepted(name: str, url: str, meta
     get_platform(name).check(url, external_id, {**sample.metadata, **metadata})
 
 
+def test_an_article_of_another_language_than_its_url_is_refused() -> None:
+    sample = SAMPLES["WIKIPEDIA"]
+    with pytest.raises(IdentityMismatch, match="language"):
+        get_platform("WIKIPEDIA").check(sample.url, None, {**sample.metadata, "language": "de"})
+
+
 def test_the_article_is_named_by_language_and_page() -> None:
     sample = SAMPLES["WIKIPEDIA"]
     post = get_platform("WIKIPEDIA").check(sample.url, None, sample.metadata)
