@@ -230,6 +230,9 @@ async def test_what_failed_on_readers_accounts_alone_leaves_a_post_to_the_instan
     keys, theirs, ours, both = Page("keys"), Page("theirs"), Page("ours"), Page("both")
     events: list[Event] = [page.registered() for page in (keys, theirs, ours, both)]
     events += [theirs.requested().model_copy(update={"key_source": "USER"}), theirs.failed()]
+    events.append(
+        theirs.checked_again("APPEAL", uid("appeal")).requested()
+    )  # another investigation of the same version
     events += [keys.requested(), of_a_key(keys), keys.requested(2), of_a_key(keys, 2)]
     events += [ours.requested(), ours.failed()]
     events += [both.requested(), both.failed(), both.requested(2), of_a_key(both, 2)]
