@@ -227,3 +227,10 @@ def test_a_held_claim_was_reviewed_once() -> None:
     first = folded((requested(), started(), held(usage=cost)))
     both = folded((requested(), started(), held(usage=cost), approved(usage=cost)))
     assert (first.round.micro_usd, both.round.micro_usd) == (700, 700)
+
+
+def test_an_attempt_whose_review_fails_has_cost_what_its_draft_says() -> None:
+    draft = drafted(usage=Usage(cost_micro_usd=700))
+    run = folded((requested(), started(), draft, failed()))
+    attempt = run.round.attempts[1]
+    assert (attempt.micro_usd, attempt.transcript) == (700, draft.transcript)

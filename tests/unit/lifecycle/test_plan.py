@@ -13,7 +13,7 @@ from contracts.v1 import Event, InvestigationRequested, InvestigationStarted
 from contracts.v1.investigation import CONVERSATION_LOST
 from contracts.v1.parts import Usage
 from lifecycle.attempts import ATTEMPTS, NotDue, NothingToDo, OwnedByOtherWorker
-from lifecycle.planning import AlreadyPublished, GiveUp, LogLag, Plan, Run, plan
+from lifecycle.planning import AlreadyPublished, GiveUp, LogLag, Plan, Run, plan, plan_first_delivery
 from tests.support.factories import (
     NOW,
     OTHER_QUOTE,
@@ -84,6 +84,12 @@ def test_what_this_round_has_on_record_is_gone_on_from() -> None:
     assert run_of(step(*begun, lost)).done == ()
     assert run_of(step(*begun, retry_scheduled())).done == (one.segment, two.segment)
     assert run_of(step(*begun, failed(), requested(round=2), round_=2)).done == (), "a new round begins anew"
+
+
+def test_only_the_first_request_of_an_instances_run_is_begun_without_its_history() -> None:
+    assert plan_first_delivery(requested()) is not None
+    assert plan_first_delivery(requested(round=2)) is None
+    assert plan_first_delivery(requested(key_source="USER")) is None, "it may be over, and would be paid again"
 
 
 def test_what_an_attempt_has_cost_so_far_counts_once() -> None:
