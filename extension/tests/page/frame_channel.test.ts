@@ -52,9 +52,9 @@ describe('the in-page frame', () => {
     framed.ensure();
     framed.send({ kind: 'speak', claimId: 'a' });
     framed.send(view);
-    framed.send({ kind: 'speak', claimId: 'b' });
     const frame = new Frame(`${PORT_NAME}:${secret()}`);
     framed.accept(frame);
+    framed.send({ kind: 'speak', claimId: 'b' });
     expect(frame.received).toEqual([]);
     frame.say({ kind: 'ready' });
     expect(frame.received).toEqual([view, { kind: 'speak', claimId: 'b' }]);

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   boundingBox,
   placeBesideSentence,
+  placeButton,
   type Box,
   placeInCorner,
   isOnScreen,
@@ -91,4 +92,22 @@ it.each([
 ])('%s has luminance %s', (colour, luminance) => {
   if (luminance === null) expect(luminanceOf(colour)).toBeNull();
   else expect(luminanceOf(colour)).toBeCloseTo(luminance, 2);
+});
+
+describe('the button of a post', () => {
+  it.each([
+    ['after it', 700, false, 706],
+    ['within it where the window ends', 990, false, 952],
+    ['before it where lines run to the left', 700, true, 62],
+  ])('stands %s', (_, right, rightToLeft, left) => {
+    const post = { left: 100, top: 50, right, bottom: 300 };
+    expect(placeButton(post, 32, viewport, rightToLeft)).toEqual({ left, top: 56 });
+  });
+
+  it('stands within a post at the left edge where lines run to the left', () => {
+    expect(placeButton({ left: 10, top: 50, right: 700, bottom: 300 }, 32, viewport, true)).toEqual({
+      left: 16,
+      top: 56,
+    });
+  });
 });
