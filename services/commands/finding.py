@@ -38,6 +38,7 @@ _OTHERS: Final = """
     ORDER BY d.checked_at, c.id"""
 _STOPPED: Final = """
     SELECT b.scope FROM readmodel.breaker b JOIN readmodel.investigation i ON b.scope IN ('ALL', i.variant)
+        OR (b.scope = 'NEW' AND i.checked_at >= b.opened_at)
     WHERE i.id = %s AND b.state <> 'CLOSED' LIMIT 1"""
 _DONE: Final[dict[FindingState, str]] = {
     "SUSPENDED": "suspended",

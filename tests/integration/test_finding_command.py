@@ -26,6 +26,7 @@ QUOTE: Final = "Bats are blind."
 ARTICLE: Final = Article("en:1", f"{QUOTE} They fly.", Finding(QUOTE, "Bats see."), title="Bats")
 LATER: Final = Article("en:1", f"{QUOTE} They fly at night.", Finding(QUOTE, "Bats see well."), title="Bats")
 CLAIM: Final = str(ARTICLE.claim(0)[0])
+NEWER: Final = Article("en:2", f"{QUOTE} Moles too.", Finding(QUOTE, "Bats see."), title="Moles")
 
 Run = Callable[..., Coroutine[Any, Any, tuple[int, str]]]
 
@@ -135,3 +136,16 @@ async def test_nothing_is_released_while_a_breaker_stops_it(running: Running, ru
     code, said = await run("release", CLAIM, "--note", "It is right.", "--mistake")
     assert (code, said) == (1, "Error: a breaker stops it; see `openerrata breaker show`")
     assert [change.state for change in await changes(running.host.bus)] == ["SUSPENDED"]
+
+
+async def test_while_new_findings_are_stopped_only_older_ones_are_released(
+    running: Running, run: Run, database_url: str
+) -> None:
+    stops = BreakerChanged(scope="NEW", state="OPEN", trigger="NO_NOTE", numbers="none for an hour", by="curator")
+    await Published(running, database_url).tell(stops, *run_of(NEWER))
+    new = str(NEWER.claim(0)[0])
+    for claim in (new, CLAIM):
+        await run("suspend", claim, "--note", "It was doubted.")
+    code, said = await run("release", new, "--note", "It is right.", "--mistake")
+    assert (code, said) == (1, "Error: a breaker stops it; see `openerrata breaker show`")
+    assert (await run("release", CLAIM, "--note", "It is right.", "--mistake"))[0] == 0
