@@ -191,6 +191,9 @@ async def test_many_accounts_that_object_make_the_risk_stale(database_url: str) 
         for account in [*range(MANY_FLAGS - 1), 0]:
             await catalogue.store(catalogue.instance.flagged(ENTRY, uid(f"account {account}")))
             assert await catalogue.run() == []
+        settled = catalogue.instance.flagged(ENTRY, uid("a settled one"))
+        await catalogue.store(settled, catalogue.instance.resolved_flag(settled))
+        assert await catalogue.run() == [], "a moderator has decided about it"
         last = catalogue.instance.flagged(ENTRY, uid("one account more"))
         await catalogue.store(last)
         assert await catalogue.run() == [("FLAGS", last.flag_id)]
@@ -278,6 +281,18 @@ async def test_an_edited_entry_is_analysed_again_at_once_and_once(database_url: 
         assert await renew(catalogue) == [], "it is under way"
         await catalogue.analyse(renewal.run_id)
         assert await catalogue.parts() == set()
+
+
+@pytest.mark.parametrize(("hidden", "reworded"), [(True, False), (False, True)])
+async def test_no_analysis_is_bought_for_an_entry_that_is_hidden_or_says_something_else(
+    database_url: str, hidden: bool, reworded: bool
+) -> None:
+    async with catalogue_at(database_url) as catalogue:
+        edit = catalogue.instance.edited(ENTRY, "Ships of the harbour sail.", hidden=hidden)
+        stale = EntryStaled(entry_id=ENTRY, parts=STALE_PARTS, trigger="EDIT", cause_id=edit.edit_id)
+        await catalogue.store(edit.model_copy(update={"reworded": reworded}), stale)
+        catalogue.instance.now += timedelta(days=2)
+        assert await renew(catalogue) == []
 
 
 @pytest.mark.requirement("FH-127")
