@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -14,7 +14,7 @@ import click
 import pytest
 
 from accuracy.breaker import Effect
-from accuracy.facts import GateTier
+from accuracy.facts import GateTier, Verdict
 from contracts.topology import ERRATA
 from contracts.v1 import (
     BreakerChanged,
@@ -28,6 +28,7 @@ from contracts.v1 import (
     decode,
 )
 from contracts.v1.control import commit_to
+from contracts.v1.finding import FindingCause
 from contracts.v1.parts import BlobRef, CheckedSource, Source
 from contracts.v1.variant import variant_sha256
 from kit.blob_settings import BlobMissing
@@ -46,6 +47,7 @@ from services.curator.quotes import QuoteCheck
 from services.curator.record.displays import LoggedDisplays
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
+from services.curator.volumes import Seen
 from services.curator.watch import Volumes, Watch
 from services.projector.rebuild.rebuild import rebuild
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner
@@ -222,17 +224,20 @@ async def retract_three(instance: Instance) -> None:
         "en:3", "One. Two. Three. Four.", *(Finding(f"{word}.", "No.") for word in ("One", "Two", "Three", "Four"))
     )
     await instance.publish(many)
-    for number in range(3):
+    causes: Final[tuple[FindingCause, ...]] = ("SOURCE_CHANGED", "OPERATOR", "OPERATOR", "OPERATOR")
+    for number, cause in enumerate(causes):
         claim = many.claim(number)[0]
         await instance.tell(
             FindingChanged(
                 claim_id=claim,
                 investigation_id=many.investigation_id,
                 state="RETRACTED",
-                cause="OPERATOR",
+                cause=cause,
                 note="It was wrong.",
             )
         )
+    since = instance.clock.now() - timedelta(days=1)
+    assert len(await instance.record.retracted(since)) == 3, "a source that changed is no fault of ours"
 
 
 async def approve_too_much(instance: Instance) -> None:
@@ -266,9 +271,9 @@ BIRDS: Final = Article(
 )
 
 
-async def show_quote(instance: Instance, words: str, article: Article = BIRDS) -> BlobRef:
-    """A finding is displayed for whose source these words were stored."""
-    page, now = instance.told.store(words), datetime.now(UTC)
+async def show_quote(instance: Instance, *words: str, article: Article = BIRDS) -> BlobRef:
+    """A finding is displayed for whose sources these words were stored; the page of the first."""
+    pages, now = [instance.told.store(each) for each in words], datetime.now(UTC)
     checked = tuple(
         CheckedSource(
             url=each.url,
@@ -278,14 +283,14 @@ async def show_quote(instance: Instance, words: str, article: Article = BIRDS) -
             fetched_at=now,
             content_type="text/plain; charset=utf-8",
         )
-        for each in article.findings[0].sources
+        for each, page in zip(article.findings[0].sources, pages, strict=True)
     )
     run = [
         event.model_copy(update={"sources": checked}) if isinstance(event, ClaimApproved) else event
         for event in article.run()
     ]
     await instance.tell(article.registered(), *run)
-    return page
+    return pages[0]
 
 
 async def lose_a_quote(instance: Instance) -> None:
@@ -546,6 +551,16 @@ async def test_a_displayed_quote_is_compared_with_its_stored_page_once(instance:
     assert await instance.events(BreakerChanged) == [], "a page that is lost says nothing"
 
 
+async def test_a_quote_is_looked_for_in_the_page_of_its_own_address(instance: Instance) -> None:
+    zoo, farm = (
+        Source(url=f"https://{name}.example/ostrich", title=name, snippet=f"the {name} never saw a buried head")
+        for name in ("zoo", "farm")
+    )
+    cited = Article("en:6", "Ostriches hide.", Finding("Ostriches hide.", "They run.", sources=(zoo, farm)))
+    await show_quote(instance, "Nothing of it.", f"{zoo.snippet}, and {farm.snippet}", article=cited)
+    assert await instance.quote_check().run_once() == 1
+
+
 async def test_a_killed_comparison_of_quotes_loses_none_and_opens_once(instance: Instance) -> None:
     class Killed(EventLog):
         def __init__(self, bus: Bus, *, is_published: bool) -> None:
@@ -643,3 +658,44 @@ async def test_a_quota_shows_the_first_findings_of_a_day(instance: Instance) -> 
     assert shown == {NEW.claim(number)[0] for number in (10, 11, 12)}
     await instance.look()
     assert (await instance.standing())[OF_REAL] == 2 + 10
+    assert await volumes.shown_on(OF_REAL, now, now + timedelta(days=2)) == 0, "each day has its own findings"
+    earlier = (
+        "UPDATE readmodel.investigation_doc SET checked_at = checked_at - interval '2 days' WHERE post_version_id = %s"
+    )
+    await instance.execute(earlier, NEW.version_id)
+    assert await volumes.beyond(OF_REAL, now - timedelta(days=9), 10) == []
+
+
+@pytest.mark.requirement("TR-46")
+async def test_what_a_variant_earns_is_counted_since_its_volume_changed(instance: Instance) -> None:
+    """TR-46: A variant starts in the shadow and earns its volume by reviews, and a WRONG takes some of it back."""
+    volumes, now = SqlVolumes(instance.database), datetime.now(UTC)
+    (unknown,) = [each for each in await volumes.unknown(now) if each.variant == OF_REAL]
+    await instance.tell(limit_unknown(unknown, through=0, why="It is clean.", by="A", now=now))
+    (known,) = await volumes.known()
+    assert await volumes.seen(known) == Seen(reviews=[]), "what ran before counts for nothing"
+    await instance.publish(NEW)
+    await run_controls(instance, TRUE[0], Article("en:7", "Water is wet."))
+    assert await volumes.seen(known) == Seen(runs=1, controls=1, flagged=1, reviews=[])
+
+    claim, day = NEW.claim(0)[0], date(2026, 11, 1)
+    sample = ReviewSampled(seed="s", first_day=day, last_day=day, size=1, drawn_from=1, claim_ids=(claim,))
+    await instance.tell(sample)
+    counted, follows = [], 0
+    for reviewer, verdict in (("A", "RIGHT"), ("B", "RIGHT"), ("C", "WRONG"), ("D", "WRONG")):
+        event = ReviewDecided.model_validate(
+            {
+                "claim_id": claim,
+                "sample_id": sample.sample_id,
+                "verdict": verdict,
+                "reviewer": reviewer,
+                "decided_on": day,
+                "follows": follows,
+            }
+        )
+        await instance.tell(event)
+        follows = await instance.record.newest()
+        reviews = (await volumes.seen(known)).reviews
+        counted.append([each.verdict for each in reviews])
+        known = replace(known, through=max([known.through, *(each.sequence for each in reviews)]))
+    assert counted == [[Verdict.RIGHT], [], [Verdict.WRONG], []], "a finding counts once, and once more if it is wrong"
