@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from contracts.topology import JOBS
-from contracts.v1 import Event, PublisherEpochClosed, PublisherRated, PublisherScored
+from contracts.v1 import AssertionInvalidated, Event, PublisherEpochClosed, PublisherRated, PublisherScored
 from contracts.v1.ids import analysis_run_id, publisher_id
 from kit import topology
 from kit.bus import Bus, connect
@@ -191,6 +191,28 @@ async def test_a_job_that_runs_while_a_week_closes_changes_no_score_of_it(databa
         assert record.scores() == scores, "what is analysed on that Sunday belongs to the week that it is in"
         assert await close(record, later.next().closes) == [later.next().number]
         assert record.scores()["for.example", later.next().number] == (40.0, 1, 2, "COMPUTED")
+    finally:
+        await database.close()
+
+
+async def test_what_was_withdrawn_before_its_epoch_closes_judges_no_publisher(
+    database_url: str, stack: Servers
+) -> None:
+    instance = Instance()
+    for event in instance.whole(uid("job"), uid("account"), ("Ships sail.",)):
+        instance.publish(event)
+    first = epoch_at(instance.now)
+    analyse_again(instance, 7, "SUPPORTED")
+    cached = instance.cached[SHIPS].analysed
+    assert cached is not None
+    analysis = cached.event.analysis_id
+    publish_all(instance, AssertionInvalidated(assertion_id=SHIPS, analysis_id=analysis, why="RIGHTS"))
+    database = Database(database_url, role="curator")
+    record = Curated(database, database_url, instance)
+    try:
+        await record.follow()
+        assert await close(record, first.next().closes) == [first.number, first.next().number]
+        assert {epoch for _, epoch in record.scores()} == {first.number}
     finally:
         await database.close()
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from contracts.v1 import MetricSampled, PatternRecorded
+from contracts.v1 import JobEnded, MetricSampled, PatternRecorded
 from contracts.v1.ids import entry_id
 from kit.database import Database
 from lifecycle.audits.epochs import epoch_at
@@ -93,6 +93,9 @@ async def test_an_hour_is_sampled_once_by_whatever_curator(database_url: str) ->
     FH-120: Sources, users, metrics and patterns have no versions.
     """
     async with counted_at(database_url) as counted:
+        given_up = uid("given up")
+        await counted.store(*counted.instance.intake(given_up, uid("account")))
+        await counted.store(JobEnded(job_id=given_up, outcome="CANCELED", charged_micro_usd=0))
         now = hour_after(counted.instance.now)
         first, second = counted.curator(now), counted.curator(now + timedelta(minutes=9))
         stored = await first.run_once()
