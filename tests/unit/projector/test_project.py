@@ -9,6 +9,7 @@ import pytest
 from contracts.spent import find_transcript
 from contracts.v1 import ClaimRetained, ClaimValidationFailed, Event
 from contracts.v1.parts import Author
+from platforms.base import HIDDEN_BY_AUTHOR
 from services.projector.facts.reading import read_one
 from services.projector.projections.errata import fold
 from services.projector.projections.material import Material
@@ -23,6 +24,7 @@ from services.projector.rows.versions import (
     Metadata,
 )
 from services.projector.transcripts.exchange import MISSING
+from tests.support.bluesky_page import PinnedPage
 from tests.unit.projector.histories import Page, Tape, digest, uid
 
 
@@ -66,6 +68,23 @@ def test_no_reader_changes_what_a_site_has_said(platform: str) -> None:
         assert row.document["title"] != "Forged"
         assert row.server_html_hash is not None
         assert row.client_html_hash is not None
+
+
+def test_a_post_whose_site_names_no_author_gets_none_from_a_reader() -> None:
+    page, guest = Page("a"), Page("a", provenance="CLIENT_FALLBACK")
+    page.author, guest.author = None, Author(platform_user_id="ada", display_name="Ada")
+    (post,) = folded(page.registered("1"), guest.seen("2"))[POSTS].written
+    assert (post.confirmed, post.author_id) == (True, None)
+    (post,) = folded(guest.registered("2"), page.seen("1"))[POSTS].written
+    assert (post.confirmed, post.author_id) == (True, None)
+
+
+def test_who_asks_not_to_be_shown_is_shown_again_once_the_site_shows_them() -> None:
+    page = PinnedPage("The moon is made of cheese.")
+    for later, is_hidden in ((), True), ((page.seen("later"),), False), ((page.forged("later"),), True):
+        tables = folded(page.registered(), page.unavailable("1", HIDDEN_BY_AUTHOR), *later)
+        (author,) = tables[AUTHORS].written
+        assert (author.hidden_at is not None) == is_hidden
 
 
 @pytest.mark.requirement("2.9-04")

@@ -143,7 +143,8 @@ def test_a_version_is_corroborated_by_viewers_of_enough_ranges_or_by_one_with_a_
     assert vouched([*crowd, view("a", "n")]) == [None, None]
     enough = [*crowd, view("a", "n", 1), view("b", "o", 2), view("c", "p", 3)]
     assert vouched(enough) == [START + timedelta(hours=2), None]
-    assert vouched([*crowd, view("a", "m", 1, reporter="key")]) == [START + timedelta(hours=1), None]
+    with_keys = [view("a", "m", 1, reporter="key"), view("b", "n", 2, reporter="another")]
+    assert vouched([*crowd, *with_keys]) == [START + timedelta(hours=1), None], "the first one counts"
 
 
 @given(st.lists(views, max_size=30), st.integers(1, 3), st.lists(st.integers(0, 30), max_size=4))
@@ -164,4 +165,12 @@ def test_every_view_is_counted(given_views: list[Fact]) -> None:
 def test_a_view_of_an_unknown_version_counts_for_nothing() -> None:
     tables = Tables({POST_COUNTERS: [PostCounters(uid("p"), 0, 0, 0, None, START)]})
     assert fold(tables, [view("a"), hint(post="q")], ViewRules()) == 2
+    assert not any(tables[table].written for table in VIEW_TABLES)
+
+
+def test_a_view_of_another_posts_version_counts_for_neither() -> None:
+    posts = [PostCounters(uid(post), 0, 0, 0, None, START) for post in POSTS]
+    of_other = ViewedVersion(uid("version of p"), uid("q"), None)
+    tables = Tables({POST_COUNTERS: posts, VIEWED_VERSIONS: [of_other]})
+    assert fold(tables, [view("a", reporter="key")], ViewRules()) == 1
     assert not any(tables[table].written for table in VIEW_TABLES)
