@@ -39,3 +39,9 @@ def test_a_held_claim_has_no_verdict_and_its_review_costs_once(
     assert len(tables[REVIEWS].current) == reviews
     (expense,) = tables[EXPENSES].current
     assert (expense.total_tokens, expense.spent_at) == (6, START + timedelta(seconds=2)), "when it was held"
+
+
+def test_each_try_of_a_review_is_paid_for() -> None:
+    tries = PAGE.tried(0, 1), PAGE.tried(0, 2)
+    tables = folded(PAGE.proposed(0), *tries, *tries, APPROVAL, APPROVAL)
+    assert sorted(each.total_tokens for each in tables[EXPENSES].current) == [3, 3, 6]
