@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from contracts.topology import ANALYST_SUBJECTS
 from contracts.v1 import Envelope, ErasureOrdered, decode, encode, encode_parts
+from contracts.v1.erasure import ErasedFact
+from kit.pages import LogPage
 from services.gateway.public.stream.feed import Feed
 from services.gateway.public.stream.question import SHOWN, BadQuestion, Question, encode_frame, read_question
 from services.gateway.public.stream.window import Window
@@ -202,6 +204,27 @@ async def test_a_heartbeat_comes_where_there_is_nothing_to_tell_and_where_nothin
             assert [await anext(chunks), await anext(chunks)] == [HEARTBEAT] * 2
 
 
+async def test_what_leaves_the_window_while_history_is_read_is_sent_all_the_same() -> None:
+    class Busy(MemoryEvents):
+        async def page(self, patterns: Sequence[str], after: int, limit: int, max_bytes: int) -> LogPage:
+            found = await super().page(patterns, after, limit, max_bytes)
+            if self.pages == 1:
+                for _ in range(3):
+                    self.tell(APPROVED)
+
+                async def has_moved() -> bool:
+                    return feed.window is not None and feed.window.floor == 3
+
+                await until(has_moved, "two events have left the window")
+            return found
+
+    log = Busy()
+    log.tell(APPROVED)
+    feed = Feed(log, heartbeat_s=60, window=1, page=1)
+    async with running(feed) as window:
+        assert await take(feed, window, Question(after=0), 2) == [1, 2]
+
+
 async def test_a_feed_that_failed_goes_on_where_it_was() -> None:
     log = MemoryEvents()
     feed = Feed(log, heartbeat_s=60)
@@ -252,6 +275,24 @@ async def test_erasures_are_heard_also_while_nobody_looks() -> None:
     async with unseen(feed):
         log.tell(event.subject(), encode(told))
         await until(both, "the erasure was heard")
+
+
+async def test_what_is_erased_leaves_the_window_at_once() -> None:
+    log = MemoryEvents()
+    feed = Feed(log, heartbeat_s=60)
+    async with running(feed) as window:
+        erased, kept = log.tell(APPROVED), log.tell(APPROVED)
+        await take(feed, window, Question(after=0), 2)
+        facts = (ErasedFact(sequence=erased, hash="0" * 64),)
+        event = ErasureOrdered(erasure_id=UUID(int=1), post_id=UUID(int=2), reason="asked for", facts=facts)
+        at = datetime(2026, 3, 4, tzinfo=UTC)
+        told = Envelope(id=event.event_id(), occurred_at=at, correlation=UUID(int=4), event=event)
+        log.tell(event.subject(), encode(told))
+
+        async def is_gone() -> bool:
+            return [each.sequence for each in window.after(0, 9)] == [kept]
+
+        await until(is_gone, "the erased event has left the window")
 
 
 def test_what_was_erased_before_it_came_is_passed_over() -> None:
