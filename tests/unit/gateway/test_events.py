@@ -412,13 +412,14 @@ async def test_so_many_clients_and_no_more() -> None:
 
 
 async def test_one_network_takes_its_share_of_places_and_no_more() -> None:
-    async with serving(events_clients=10, events_clients_per_network=2) as bench:
+    async with serving(events_clients=3, events_clients_per_network=2) as bench:
         clients = [Client(bench, address=f"192.0.2.{n}") for n in range(2)]
         assert [await client.status() for client in clients] == [200, 200]
         third = Client(bench, address="192.0.2.9")
         assert await third.status() == 429
         assert dict(third.sent[0]["headers"])[b"retry-after"] == b"5"
         assert await Client(bench, address="198.51.100.1").status() == 200
+        assert await Client(bench, address="203.0.113.1").status() == 503, "clients are counted, and not networks"
         clients[0].left.set()
         await clients[0].task
         assert await Client(bench, address="192.0.2.9").status() == 200
