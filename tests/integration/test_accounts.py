@@ -108,6 +108,15 @@ async def test_a_key_knows_its_account_and_rights(operator: Database, reader: Da
     assert await keys.rights(plain) == {"investigate", "corroborate"}
 
 
+async def test_a_key_that_is_in_use_stays_its_holders(operator: Database, reader: Database) -> None:
+    await alice(operator)
+    assert await activate(operator, "the reading club", "oe_guessed") == "the reading club"
+    given = await activate(operator, "alice", "oe_guessed", rights=("audit",), username="alice")
+    assert given == "the reading club"
+    keys = InstanceKeys(SqlKeyRegister(reader), SystemClock(), fresh_s=0, denied_s=0)
+    assert await keys.rights(sha256(b"oe_guessed").hexdigest()) == {"investigate", "corroborate"}
+
+
 async def test_a_closed_account_opens_nothing_and_its_name_stays_taken(operator: Database, reader: Database) -> None:
     await alice(operator)
     await rotate_secret(operator, "alice", MasterKey.generate(), "whsec_one")
