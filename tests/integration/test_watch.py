@@ -444,7 +444,7 @@ async def test_what_a_breaker_stopped_is_released_together_once_it_is_closed(ins
     await instance.tell(drawn, wrong)
 
     async def release() -> str:
-        (breaker,) = (await instance.record.breakers()).values()
+        breaker = (await instance.record.breakers())["ALL"]
         return await release_stopped(instance.bus, instance.reader, instance.clock, breaker, "None of it was wrong.")
 
     with pytest.raises(click.ClickException, match="ALL is OPEN"):
@@ -457,7 +457,15 @@ async def test_what_a_breaker_stopped_is_released_together_once_it_is_closed(ins
     assert early.startswith("0 released\n")
     assert "2 left: a suspension lasts 24 hours" in early or early.count("1 left: a suspension lasts 24 hours") == 2
     instance.clock.time += timedelta(hours=25)
-    assert await release() == "2 released"
+    await instance.tell(
+        BreakerChanged(scope=OF_REAL, state="OPEN", trigger="FALSE_FLAG", numbers="One was flagged.", by="curator")
+    )
+    assert await release() == "1 released", "another breaker stops the rest"
+    other = (await instance.record.breakers())[OF_REAL].sequence
+    await instance.tell(
+        BreakerChanged(follows=other, scope=OF_REAL, state="CLOSED", cause="An outage.", by="A", quota=10)
+    )
+    assert await release() == "1 released"
     await instance.settle()
     assert await instance.standing() == {OF_REAL: 1, OF_DEMO: 1}, "neither what is wrong nor what was doubted"
     assert await release() == "0 released"
