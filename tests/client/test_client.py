@@ -303,7 +303,7 @@ def test_a_policy_may_forbid_retries(kind: str, server: JobServer, pauses: Pause
         client.health()
 
 
-@pytest.mark.parametrize("body", [b"<html>a login page", b"[]", b"null", b"\xff\xfe\x00"])
+@pytest.mark.parametrize("body", [b"<html>a login page", b"[]", b"null", b"\xff\xfe\x00", b"[" * 100_000])
 def test_what_no_instance_answers_is_named_so_everywhere(client: Client, server: JobServer, body: bytes) -> None:
     server.fail(ANALYZE, Fault(200, body=body))
     with pytest.raises(UnreadableAnswerError):
@@ -315,6 +315,23 @@ def test_what_no_instance_answers_is_named_so_everywhere(client: Client, server:
     server.fail("GET /v1/jobs/{id}/events", Fault(200, body=body))
     with pytest.raises(UnreadableAnswerError):
         next(job.events())
+
+
+@pytest.mark.parametrize("place", ["http://xn--a/", "javascript:alert(1)"])
+def test_a_redirect_that_leads_nowhere_is_named(client: Client, server: JobServer, place: str) -> None:
+    moved = Fault(307, headers={"Location": place}, body=b"")
+    server.fail("GET /v1/health", moved)
+    with pytest.raises(UnreadableAnswerError, match="leads to what is no address"):
+        client.health()
+    server.fail("GET /v1/jobs/{id}/events", moved)
+    with pytest.raises(UnreadableAnswerError, match="leads to what is no address"):
+        next(client.job("A").events())
+
+
+def test_a_refusal_that_cannot_be_read_is_one_of_its_status(client: Client, server: JobServer) -> None:
+    server.fail("GET /v1/health", Fault(404, body=b"[" * 100_000))
+    with pytest.raises(NotFoundError):
+        client.health()
 
 
 def test_an_answer_that_cannot_be_unpacked_is_asked_for_again(

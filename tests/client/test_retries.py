@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openerrata_client import ApiConnectionError, ApiError, RetryPolicy
-from openerrata_client.errors import RETRYABLE
+from openerrata_client.errors import RETRYABLE, read_error
 from openerrata_client.exchanges import Call, Pause, request
 from openerrata_client.rate_limits import read_rate_limits
 
@@ -52,6 +52,11 @@ def test_it_ends_and_never_waits_longer_than_it_may(
 def test_headers_that_cannot_be_read_say_nothing(policy: str, state: str) -> None:
     raw = [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
     assert isinstance(read_rate_limits(httpx.Headers(raw)), dict)
+
+
+def test_a_wait_below_zero_says_nothing() -> None:
+    refused = httpx.Response(429, headers={"RateLimit": '"a";r=0;t=-5'})
+    assert read_error(refused).retry_after_s is None
 
 
 def test_limits_are_read_by_policy() -> None:

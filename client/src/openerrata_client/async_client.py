@@ -22,6 +22,7 @@ from openerrata_client.calls import (
     estimate_call,
     is_named,
     read_environment,
+    read_redirects,
     standard_headers,
 )
 from openerrata_client.documents import OpenErrataError
@@ -170,7 +171,8 @@ class AsyncClient:
 
     async def _send(self, call: Call) -> Outcome:
         try:
-            response = await self._http.send(self._build(call), follow_redirects=False)
+            with read_redirects():
+                response = await self._http.send(self._build(call), follow_redirects=False)
         except httpx.RequestError as error:
             return error
         self.rate_limits = read_rate_limits(response.headers) or self.rate_limits
@@ -183,9 +185,10 @@ class AsyncClient:
     async def _follow(self, cursor: EventCursor) -> AsyncIterator[Event]:
         while not cursor.has_ended:
             try:
-                response = await self._http.send(
-                    self._build(cursor.call(), QUIET_S), stream=True, follow_redirects=False
-                )
+                with read_redirects():
+                    response = await self._http.send(
+                        self._build(cursor.call(), QUIET_S), stream=True, follow_redirects=False
+                    )
                 try:
                     if response.status_code == NOTHING_MORE:
                         return

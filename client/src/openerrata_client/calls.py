@@ -12,7 +12,7 @@ from typing import Final
 
 import httpx
 
-from openerrata_client.documents import OpenErrataError
+from openerrata_client.documents import OpenErrataError, UnreadableAnswerError
 from openerrata_client.exchanges import Call
 from openerrata_client.types import API_VERSION, AnalyzeRequest, ClientLabels, Options
 
@@ -53,6 +53,18 @@ def read_environment() -> Iterator[None]:
         raise OpenErrataError(f"The proxy or the certificates of the environment cannot be used: {error}") from None
 
 
+@contextmanager
+def read_redirects() -> Iterator[None]:
+    """Send a request. No redirect is followed, but httpx reads where it leads.
+
+    Raises: UnreadableAnswerError: it leads to what is no address.
+    """
+    try:
+        yield
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise UnreadableAnswerError(f"The server's answer leads to what is no address: {error}") from None
+
+
 def standard_headers(api_key: str | None) -> Mapping[str, str]:
     """Headers of every request. `api_key`: None takes that of the environment. Raises: OpenErrataError: it is none."""
     key = (os.environ.get(KEY_VARIABLE, "") if api_key is None else api_key).strip()
@@ -68,7 +80,7 @@ def standard_headers(api_key: str | None) -> Mapping[str, str]:
 
 def build_request(http: httpx.Client | httpx.AsyncClient, call: Call, timeout_s: float) -> httpx.Request:
     """The request of a call; one that waits has so much more time."""
-    headers = dict(call.headers)
+    headers = httpx.Headers(call.headers, encoding="utf-8")
     if call.body is not None:
         headers["Content-Type"] = "application/json"
     if call.wait_s:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from openerrata_client.documents import UnreadableAnswerError
+from openerrata_client.documents import UnreadableAnswerError, parse_json
 from openerrata_client.exchanges import Call
 
 POST: Final = "public.getPostInvestigations"
@@ -31,6 +31,6 @@ def _call(procedure: str, asked: Mapping[str, str]) -> Call:
 def read_data(body: bytes) -> Any:  # JSON, as docs/protocol.md has it
     """The answer inside its envelope. Raises: UnreadableAnswerError."""
     try:
-        return json.loads(body)["result"]["data"]
+        return parse_json(body)["result"]["data"]
     except (KeyError, TypeError, ValueError):
         raise UnreadableAnswerError("The server's answer is no record of a post.") from None

@@ -21,6 +21,14 @@ class UnreadableAnswerError(OpenErrataError, ValueError):
     """The server's answer is not what this version of the package understands. Is the address that of an instance?"""
 
 
+def parse_json(body: bytes | str) -> Any:  # JSON, whose form its reader checks
+    """The document. Raises: ValueError: it is no JSON, or deeper than this process can read."""
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 class Question(BaseModel):
     """Base of what a client sends: an option that does not exist is an error before anything is sent."""
 
@@ -38,7 +46,7 @@ class Answer(BaseModel):
     def read(cls, body: bytes | str) -> Self:
         """Read JSON, and keep it as `received`. Raises: UnreadableAnswerError."""
         try:
-            received = json.loads(body)
+            received = parse_json(body)
             answer = cls.model_validate(received)
         except ValueError as error:
             raise UnreadableAnswerError(f"The server's answer is no {cls.__name__}: {error}") from None

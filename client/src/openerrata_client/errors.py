@@ -6,7 +6,6 @@ server is an `ApiConnectionError`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -15,7 +14,7 @@ from typing import Final
 import httpx
 from pydantic import JsonValue
 
-from openerrata_client.documents import OpenErrataError
+from openerrata_client.documents import OpenErrataError, parse_json
 from openerrata_client.rate_limits import read_rate_limits
 from openerrata_client.types import ADVICE, CreditLimitReached, JobView, ProblemDocument
 
@@ -147,7 +146,7 @@ def read_error(response: httpx.Response) -> ApiError:
 def _read_other_error(response: httpx.Response) -> tuple[str, str]:
     """Code and message of an answer that is no problem document: a procedure's error, or a proxy's page."""
     try:
-        error = json.loads(response.content)["error"]
+        error = parse_json(response.content)["error"]
         return str(error["data"]["code"]), " ".join(str(error["message"]).split())
     except (KeyError, TypeError, ValueError):
         return "UNKNOWN", response.reason_phrase or "no explanation"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +10,7 @@ import httpx
 from httpx_sse import EventSource, ServerSentEvent
 from pydantic import JsonValue
 
-from openerrata_client.documents import UnreadableAnswerError
+from openerrata_client.documents import UnreadableAnswerError, parse_json
 from openerrata_client.errors import ApiConnectionError, ApiError
 from openerrata_client.exchanges import Call, RetryPolicy, job_path
 
@@ -50,13 +49,15 @@ class EventCursor:
     def take(self, sent: ServerSentEvent) -> Event | None:
         """One event; None if this is none. Raises: ApiConnectionError: it cannot be read."""
         if sent.retry is not None:
-            self._retry_s = sent.retry / 1000
+            self._retry_s = min(max(0, sent.retry), 1000 * self._policy.longest_s) / 1000
         if not sent.data:
             return None
         try:
-            data = json.loads(sent.data)
+            data = parse_json(sent.data)
         except ValueError:
-            raise ApiConnectionError(f"The event {sent.id} cannot be read.") from None
+            data = None
+        if not isinstance(data, dict):
+            raise ApiConnectionError(f"The event {sent.id} cannot be read.")
         self._failures = 0
         self._last_id = sent.id or self._last_id
         self.has_ended = sent.event == LAST

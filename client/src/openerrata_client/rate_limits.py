@@ -41,7 +41,7 @@ def _read(text: str) -> Mapping[str, Mapping[str, int]]:
     except http_sf.StructuredFieldError:
         return {}
     return {
-        str(item[0]): {key: value for key, value in item[1].items() if type(value) is int}
+        str(item[0]): {key: value for key, value in item[1].items() if type(value) is int and value >= 0}
         for item in (items if isinstance(items, list) else ())
         if isinstance(item, tuple) and isinstance(item[0], str)
     }
