@@ -98,8 +98,9 @@ class Notary:
 
     async def _publish(self) -> None:
         try:
+            await self._store.require_key(str(self._identity.key.verifier))  # an operator may have changed it
             size = await self._publisher.publish()
-        except (LogForked, TlogError) as error:
+        except (OtherKeySigns, LogForked, TlogError) as error:
             self._refuse(error)
             return
         self._metrics.forked.set(0)

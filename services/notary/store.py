@@ -72,7 +72,16 @@ class LogStore:
         origins = await (await db.execute("SELECT origin FROM log.state")).fetchall()
         if any(origin != self._origin for (origin,) in origins):
             raise LogForked(f"the database holds the log {origins[0][0]}, not {self._origin}")
-        changes = await read_changes(db, self._origin)
+        begins = await self.require_key(key)
+        await db.execute(
+            """INSERT INTO log.state VALUES (%s, %s, 0, %s)
+            ON CONFLICT (origin) DO UPDATE SET policy = excluded.policy""",
+            (self._origin, begins - 1, policy),
+        )
+
+    async def require_key(self, key: str) -> int:
+        """The sequence where the log begins, if this key signs it now. Raises: LogNotOpened, OtherKeySigns."""
+        changes = await read_changes(await self.session(), self._origin)
         if not changes:
             raise LogNotOpened(
                 f"the log {self._origin} was not opened: run `openerrata log init`, with the projector up"
@@ -81,11 +90,7 @@ class LogStore:
             raise OtherKeySigns(
                 f"another key signs {self._origin}: {signing}; `openerrata log init` goes on with the one that is set"
             )
-        await db.execute(
-            """INSERT INTO log.state VALUES (%s, %s, 0, %s)
-            ON CONFLICT (origin) DO UPDATE SET policy = excluded.policy""",
-            (self._origin, changes[0][0] - 1, policy),
-        )
+        return changes[0][0]
 
     async def enter(self, limit: int) -> Entered:
         """Look at the next facts, and enter what they decide."""

@@ -123,7 +123,9 @@ async def test_a_log_begins_is_witnessed_outlasts_a_kill_and_is_monitored(tmp_pa
 
 
 async def test_a_key_that_the_log_has_not_announced_signs_nothing_and_says_so(tmp_path: Path) -> None:
-    first, second = (SigningKey.parse(CliRunner().invoke(main, ["log", "key", ORIGIN]).output.strip()) for _ in "12")
+    first, second, newest = (
+        SigningKey.parse(CliRunner().invoke(main, ["log", "key", ORIGIN]).output.strip()) for _ in "123"
+    )
     with GivenServers(tmp_path / "given") as servers:
         settings = {**servers.settings, "OPENERRATA_NOTARY_PUBLISH_S": "0.2", "OPENERRATA_NOTARY_KEY": first.secret()}
         changed_key = {"OPENERRATA_NOTARY_KEY": second.secret(), "OPENERRATA_NOTARY_PREVIOUS_KEY": first.secret()}
@@ -153,12 +155,17 @@ async def test_a_key_that_the_log_has_not_announced_signs_nothing_and_says_so(tm
 
                 await until(is_refused, "the notary is not ready, since another key signs")
                 assert "openerrata_notary_refuses 1.0" in (await http.get("/metrics")).text
-            refused = await running.run("log", "status")
-            assert (refused.code, f"key         {first.verifier}\n" in refused.out) == (1, True)
-            assert refused.err == f"Error: {second.verifier} signs only after `openerrata log init`\n"
-            assert (await running.run("log", "init")).code == 0
-            await notary.started()
-            assert f"key         {second.verifier}\n" in (await running.run("log", "status")).out
+                refused = await running.run("log", "status")
+                assert (refused.code, f"key         {first.verifier}\n" in refused.out) == (1, True)
+                assert refused.err == f"Error: {second.verifier} signs only after `openerrata log init`\n"
+                assert (await running.run("log", "init")).code == 0
+                await notary.started()
+                await until(is_signed, "the log is signed by its second key")
+
+                third = {"OPENERRATA_NOTARY_KEY": newest.secret(), "OPENERRATA_NOTARY_PREVIOUS_KEY": second.secret()}
+                running.settings.update(third)
+                assert (await running.run("log", "init")).code == 0
+                await until(is_refused, "the notary runs on with a key that was replaced, and signs nothing")
 
 
 async def is_shown(running: System, article: Article) -> bool:
