@@ -131,8 +131,7 @@ class ControlRuns:
     async def run_once(self) -> int:
         """Request controls of lists that are committed to, and neither closed nor open; how many."""
         now = self._clock.now()
-        due = max(0, self._a_day - await self._record.requested(now - DAY))
-        requested = 0
+        due: list[InvestigationRequested] = []
         for batch in await self._record.batches():
             if not batch.may_begin(now):
                 continue
@@ -144,9 +143,10 @@ class ControlRuns:
             if controls is None:  # another curator has it
                 continue
             begun = {each.version_id for each in await self._record.runs(batch.id)}
-            for each in [each for each in controls.in_order if each.version_id not in begun][: due - requested]:
-                requested += await self._log.publish(make_request(controls, each), self._clock.new_id())
-        return requested
+            due += [make_request(controls, each) for each in controls.in_order if each.version_id not in begun]
+        # Counted last, so that what another curator requested meanwhile is counted where it is no longer due.
+        most = max(0, self._a_day - await self._record.requested(now - DAY))
+        return sum([await self._log.publish(each, self._clock.new_id()) for each in due[:most]])
 
 
 def make_request(controls: ControlList, control: ListedControl) -> InvestigationRequested:

@@ -144,10 +144,9 @@ class Renewals:
         if not await self._record.holds(await self._record.newest()):
             return 0
         now, requested = self._clock.now(), 0
-        most = self._a_day - await self._record.requested(now - DAY)
-        if most <= 0:
-            return 0
         due = await self._record.stale(now - WORDS_KEPT, now - DAY, MANY_STALE)
+        # Counted last, so that what another curator requested meanwhile is counted where it is no longer due.
+        most = max(0, self._a_day - await self._record.requested(now - DAY))
         for each in choose_renewals(due, now, most):
             event = await self._renew(each, now)
             if event is not None and await self._log.publish(event, self._clock.new_id()):

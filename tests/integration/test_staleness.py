@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
@@ -306,6 +307,29 @@ async def test_of_two_curators_one_requests_and_none_requests_beyond_the_days_nu
         catalogue.instance.now += timedelta(days=2)
         before = len(catalogue.instance.events)
         await asyncio.gather(*(renew(catalogue, a_day=1) for _ in range(2)))
+        await renew(catalogue, a_day=1)
+        assert len(catalogue.instance.events) == before + 1
+
+
+async def test_a_curator_counts_what_another_requests_while_it_looks(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with catalogue_at(database_url) as catalogue:
+        lamps = catalogue.instance.entry("Lamps burn.")
+        await catalogue.store(lamps)
+        for id_ in (ENTRY, lamps.entry_id):
+            await catalogue.store(EntryStaled(entry_id=id_, parts=STALE_PARTS, trigger="EDIT", cause_id=uid("edit")))
+        catalogue.instance.now += timedelta(days=2)
+        before = len(catalogue.instance.events)
+
+        async def let_another_renew(read: Callable[..., Awaitable[Any]], *given: object) -> object:
+            monkeypatch.undo()
+            found = await read(*given)
+            await renew(catalogue, a_day=1)
+            return found
+
+        for name in ("stale", "requested"):  # whichever is read first
+            monkeypatch.setattr(catalogue, name, partial(let_another_renew, getattr(catalogue, name)))
         await renew(catalogue, a_day=1)
         assert len(catalogue.instance.events) == before + 1
 

@@ -30,6 +30,7 @@ class Instance:
     def __init__(self, *lists: ControlList, requested: int = 0) -> None:
         self.lists = lists
         self.before = requested
+        self.requested_meanwhile = 0
         self.events: list[InvestigationRequested] = []
 
     async def requested(self, since: object) -> int:
@@ -43,6 +44,7 @@ class Instance:
         ]
 
     async def runs(self, batch: UUID) -> list[Any]:
+        self.before += self.requested_meanwhile
         return []
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
@@ -59,6 +61,14 @@ async def test_so_many_a_day_of_all_lists_together(tmp_path: Path) -> None:
     assert await ControlRuns(lists, given, given, StillClock(NOW), a_day=6).run_once() == 5
     batches = [each.origin_id for each in instance.events]
     assert batches == [instance.lists[0].batch_id] * 3 + [instance.lists[1].batch_id] * 2
+
+
+async def test_what_another_curator_requests_meanwhile_counts(tmp_path: Path) -> None:
+    instance, lists = Instance(listed(1, 2, 3)), ControlLists(tmp_path)
+    lists.write(instance.lists[0])
+    instance.requested_meanwhile = 1
+    given = cast("Any", instance)
+    assert await ControlRuns(lists, given, given, StillClock(NOW), a_day=2).run_once() == 1
 
 
 def test_their_order_is_neither_that_of_the_list_nor_of_the_posts() -> None:
