@@ -98,5 +98,5 @@ class PublicRecord:
 
     async def find_controls(self, investigations: Collection[UUID]) -> Collection[UUID]:
         """Those of these investigations of which nothing is published."""
-        async with self.open() as session:
+        async with self.open_by_key() as session:
             return await session.watched.find_controls(investigations)
