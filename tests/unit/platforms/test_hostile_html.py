@@ -94,6 +94,11 @@ def test_a_title_takes_no_time_on_the_projectors_loop(name: str) -> None:
     assert _titles(html) == "A"
 
 
+def test_a_long_title_is_not_parsed_however_short_its_words_are() -> None:
+    assert _titles("<b></b>" * 10 + "B") == "B"
+    assert _titles("<b></b>" * 2_000 + "B") == "A"
+
+
 def test_what_a_search_engine_says_of_a_page_is_cut_before_it_is_read() -> None:
     assert cpu_s(lambda: _words(HOSTILE["options"]), tries=1) < 0.5
     assert _words("<strong>a</strong> b &amp; c") == "a b & c"
