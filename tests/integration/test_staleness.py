@@ -16,6 +16,7 @@ import pytest
 from contracts.v1 import (
     AssertionAnalysisRequested,
     AssertionInvalidated,
+    EntryPublished,
     EntryStaled,
     Event,
     OnceEvent,
@@ -300,10 +301,7 @@ async def test_no_analysis_is_bought_for_an_entry_that_is_hidden_or_says_somethi
 async def test_of_two_curators_one_requests_and_none_requests_beyond_the_days_number(database_url: str) -> None:
     """FH-127: What makes an entry stale is recorded."""
     async with catalogue_at(database_url) as catalogue:
-        lamps = catalogue.instance.entry("Lamps burn.")
-        await catalogue.store(lamps)
-        for id_ in (ENTRY, lamps.entry_id):
-            await catalogue.store(EntryStaled(entry_id=id_, parts=STALE_PARTS, trigger="EDIT", cause_id=uid("edit")))
+        await make_two_stale(catalogue)
         catalogue.instance.now += timedelta(days=2)
         before = len(catalogue.instance.events)
         await asyncio.gather(*(renew(catalogue, a_day=1) for _ in range(2)))
@@ -315,10 +313,7 @@ async def test_a_curator_counts_what_another_requests_while_it_looks(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with catalogue_at(database_url) as catalogue:
-        lamps = catalogue.instance.entry("Lamps burn.")
-        await catalogue.store(lamps)
-        for id_ in (ENTRY, lamps.entry_id):
-            await catalogue.store(EntryStaled(entry_id=id_, parts=STALE_PARTS, trigger="EDIT", cause_id=uid("edit")))
+        await make_two_stale(catalogue)
         catalogue.instance.now += timedelta(days=2)
         before = len(catalogue.instance.events)
 
@@ -344,10 +339,7 @@ async def test_words_that_are_gone_are_not_analysed_again(database_url: str) -> 
 async def test_words_that_are_gone_hold_up_no_other_entry(database_url: str) -> None:
     async with catalogue_at(database_url) as catalogue:
         instance = catalogue.instance
-        lamps = instance.entry("Lamps burn.")
-        await catalogue.store(lamps)
-        for id_ in (ENTRY, lamps.entry_id):
-            await catalogue.store(EntryStaled(entry_id=id_, parts=STALE_PARTS, trigger="EDIT", cause_id=uid("edit")))
+        lamps = await make_two_stale(catalogue)
         instance.now += timedelta(days=92)
         follows = instance.sequence
         run = analysis_run_id(lamps.assertion_id, follows)
@@ -355,6 +347,15 @@ async def test_words_that_are_gone_hold_up_no_other_entry(database_url: str) -> 
         instance.now += timedelta(days=2)
         (renewal,) = await renew(catalogue, a_day=1)
         assert renewal.assertion_id == lamps.assertion_id
+
+
+async def make_two_stale(catalogue: Catalogue) -> EntryPublished:
+    """The entry about ships and another one were edited; the other one."""
+    lamps = catalogue.instance.entry("Lamps burn.")
+    await catalogue.store(lamps)
+    for id_ in (ENTRY, lamps.entry_id):
+        await catalogue.store(EntryStaled(entry_id=id_, parts=STALE_PARTS, trigger="EDIT", cause_id=uid("edit")))
+    return lamps
 
 
 async def renew(catalogue: Catalogue, a_day: int = 5) -> list[AssertionAnalysisRequested]:
