@@ -11,12 +11,15 @@ import json
 import os
 import random
 import socket
+import time
 from pathlib import Path
 
 from kit.embedded.files import write_private
 
 LOOPBACK = "127.0.0.1"
 GRPC_OFFSET = 10_000  # SeaweedFS serves gRPC on port + 10000 and one of its clients insists on it
+RELEASE_TIMEOUT_S = 1.0
+POLL_S = 0.01
 LOWEST, HIGHEST = 20_000, 22_700  # with the offset still below 32768, where outgoing ports begin
 
 
@@ -45,13 +48,19 @@ def _choose(count: int) -> tuple[int, ...]:
 
 
 def ensure_ports(record: Path, count: int) -> tuple[int, ...]:
-    """The ports recorded in a file if they are free, else new ones, recorded."""
+    """The ports recorded in a file if they are free within a second, else new ones, recorded."""
     try:
         recorded = tuple(int(port) for port in json.loads(record.read_text()))
     except (OSError, ValueError, TypeError):
         recorded = ()
-    if len(recorded) == count and are_free(recorded):
-        return recorded
+    # A killed server's sockets may be closed a moment after its lock on the folder, and its addresses shall survive.
+    deadline = time.monotonic() + RELEASE_TIMEOUT_S
+    while len(recorded) == count:
+        if are_free(recorded):
+            return recorded
+        if time.monotonic() > deadline:
+            break
+        time.sleep(POLL_S)  # start() blocks by design
     chosen = _choose(count)
     write_private(record, json.dumps(chosen))
     return chosen

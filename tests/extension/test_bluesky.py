@@ -48,4 +48,6 @@ async def test_a_signed_post_is_underlined_once_the_reader_switches_the_site_on(
     await added.get_by_role("button").click()
     await expect(site).to_be_visible()
     await chromium.until(lambda: chromium.chrome(SCRIPTS), "no script is left there", lambda scripts: scripts == [])
-    assert await chromium.chrome(IS_ALLOWED, [PATTERN]) is False
+    await chromium.until(
+        lambda: chromium.chrome(IS_ALLOWED, [PATTERN]), "the permission was given back", lambda allowed: not allowed
+    )

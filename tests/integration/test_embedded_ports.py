@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from kit.embedded import EmbeddedError
 from kit.embedded.child import Child, Program
 from kit.embedded.nats import Nats
-from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, are_free, listening, listens
+from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, are_free, ensure_ports, listening, listens
 from kit.embedded.seaweedfs import SeaweedFs
 from kit.embedded.server import Endpoints, Server, ServerHome, wait_until_ready
 
@@ -80,6 +81,25 @@ def test_a_socket_belongs_to_the_process_that_holds_it() -> None:
         assert not listens(os.getppid(), (port,))
         assert not are_free((port,))
     assert not listens(os.getpid(), (port,))
+
+
+def test_the_ports_of_a_server_that_is_just_ending_are_waited_for(tmp_path: Path) -> None:
+    record = tmp_path / "ports.json"
+    ports = ensure_ports(record, 2)
+    ending = socket.create_server((LOOPBACK, ports[1]))
+    timer = threading.Timer(0.05, ending.close)
+    timer.start()
+    assert ensure_ports(record, 2) == ports
+    timer.join()
+
+
+def test_ports_that_stay_taken_are_replaced(tmp_path: Path) -> None:
+    record = tmp_path / "ports.json"
+    ports = ensure_ports(record, 2)
+    with socket.create_server((LOOPBACK, ports[0])):
+        others = ensure_ports(record, 2)
+        assert ports[0] not in others
+    assert ensure_ports(record, 2) == others
 
 
 def test_a_stranger_on_our_port_is_not_our_server(tmp_path: Path) -> None:
