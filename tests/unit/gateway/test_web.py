@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 
 import pytest
+from graphql import parse, validate
 from starlette.routing import BaseRoute, Mount, Route
 from structlog.testing import capture_logs
 
 from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult
 from contracts.rpc.status import claim_out
+from contracts.topology import ANALYST_SUBJECTS
 from services.gateway.ports import Unavailable
+from services.gateway.public.graphql.schema import make_schema
 from services.gateway.public.site.answers import POLICY
 from tests.unit.gateway.fakes import INVESTIGATION, NOW, Bench, claim
 from tests.unit.gateway.shapes import ANSWERS
@@ -209,3 +215,17 @@ async def test_the_api_page_lists_what_can_be_followed_and_says_what_everything_
     assert "errata.v1.claim.approved" in page
     assert "errata.v1.observation.received" not in page
     assert "<td></td>" not in page
+
+
+async def test_the_question_on_the_api_page_can_be_asked_as_it_stands() -> None:
+    page = (await Bench().http.get("/api")).text
+    commands = [shlex.split(html.unescape(each)) for each in re.findall(r"<code>(curl [^<]+)</code>", page)]
+    (asked,) = (each[each.index("--data") + 1] for each in commands if "--data" in each)
+    assert validate(make_schema(), parse(json.loads(asked)["query"])) == []
+
+
+async def test_the_api_page_names_no_subject_that_the_broker_refuses_to_analysts() -> None:
+    page = html.unescape((await Bench().http.get("/api")).text)
+    followed = re.findall(r"errata\.v1\.[a-z_.]+>", page)
+    assert followed
+    assert set(followed) <= set(ANALYST_SUBJECTS)
