@@ -103,7 +103,7 @@ def _operation(procedure: Procedure, method: str, definitions: Schema) -> Schema
         "operationId": f"{procedure.name}.{method.lower()}",
         "tags": ["extension" if procedure.versioned else "public"],
         "summary": procedure.name,
-        "description": (procedure.handle.__doc__ or "").strip().partition("\n")[0],
+        "description": (procedure.handle.__doc__ or "").partition("\n")[0].partition(" Raises: ")[0],
         "parameters": [_VERSION] if procedure.versioned else [],
         "responses": {
             "200": {"description": "The answer", "content": json_content(envelope)},

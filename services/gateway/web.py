@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from importlib.resources import files
-from typing import Annotated, Final
+from typing import Final
 
 import structlog
-from fastapi import FastAPI, Path, Request
+from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter
 
@@ -56,6 +56,13 @@ _REFUSALS: Final = {
     "404": "There is no finished investigation with this id",
     "503": "Something behind this service does not answer; try again",
 }
+_INVESTIGATION_ID: Final[Schema] = {
+    "name": "investigation_id",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "format": "uuid"},
+}
+"""Read by hand: FastAPI would answer an id of another form with 422 and a body of its own."""
 _BROKEN: Final[dict[int | str, Schema]] = {
     503: {"description": "Not now; `broken` names why", "content": {"application/json": {"schema": {}}}}
 }
@@ -162,10 +169,11 @@ def shell(
         tags=["public"],
         response_model=PublicResult,
         responses={int(status): described for status, described in refuse(_REFUSALS).items()},
+        openapi_extra={"parameters": [_INVESTIGATION_ID]},
     )
-    async def investigation(investigation_id: Annotated[str, Path(max_length=64)]) -> Response:
+    async def investigation(request: Request) -> Response:
         """One finished investigation: post, findings with their sources, and what they rest on."""
-        parsed_id = parse_id(investigation_id)
+        parsed_id = parse_id(request.path_params["investigation_id"])
         result = None if parsed_id is None else await documents.document(parsed_id)
         if result is None:
             return JSONResponse({"message": f"{_REFUSALS['404']}."}, 404)

@@ -72,6 +72,7 @@ def _appeals() -> Schema:
         "503": "Something behind this service does not answer; try again",
     }
     return {
+        "operationId": "openAppeal",
         "tags": ["public"],
         "summary": "Object to a result",
         "description": "An operator decides. Neither an account nor a name is needed. `by_author` claims that it "
@@ -94,6 +95,7 @@ def _proofs() -> Schema:
         "503": "Something behind this service does not answer; try again",
     }
     return {
+        "operationId": "offerProof",
         "tags": ["public"],
         "summary": "Name the page on which an author has published their appeal's token",
         "description": "The site is asked soon afterwards; the appeal's page says what came of it.",
@@ -110,6 +112,7 @@ def _proofs() -> Schema:
 
 def _publisher() -> Schema:
     return {
+        "operationId": "publisher",
         "tags": ["public"],
         "summary": "A source's track record",
         "description": "Its score with the log of it, and the formula.",

@@ -89,3 +89,23 @@ async def test_a_text_is_of_one_type(route: str, media_type: str) -> None:
     keys = ("paths", f"/v1/jobs/{{job_id}}/{route}", "get", "responses", "200", "content")
     content: dict[str, Any] = reduce(lambda part, key: part[key], keys, document)
     assert list(content) == [media_type]
+
+
+@pytest.mark.parametrize("unknown", ["x", "x" * 100])
+async def test_an_id_of_another_form_is_that_of_no_investigation(unknown: str) -> None:
+    bench = Bench()
+    response = await bench.http.get(f"/investigations/{unknown}.json")
+    document = (await bench.http.get("/openapi.json")).json()
+    described = document["paths"]["/investigations/{investigation_id}.json"]["get"]["responses"]
+    assert (response.status_code, response.json()) == (
+        404,
+        {"message": "There is no finished investigation with this id."},
+    )
+    assert sorted(described) == ["200", "404", "503"]
+
+
+async def test_each_operation_has_an_id_of_its_own() -> None:
+    document = (await Bench(jobs=True, catalogue=True).http.get("/openapi.json")).json()
+    ids = [operation.get("operationId") for path in document["paths"].values() for operation in path.values()]
+    assert None not in ids
+    assert len(ids) == len(set(ids))

@@ -210,6 +210,22 @@ async def test_the_routes_are_described_on_a_page() -> None:
     assert len(page) < 100_000
 
 
+async def test_the_page_of_routes_is_for_those_who_call_them() -> None:
+    page = (await Bench(jobs=True, catalogue=True).http.get("/docs")).text
+    headings = re.findall(r"<h2[^>]*>([^<]+)</h2>", page)
+    assert headings == [
+        "The public record",
+        "The browser extension",
+        "Audits of articles",
+        "The service itself",
+        "Shapes",
+    ]
+    assert "Raises:" not in page
+    routes = re.findall(r'<section class="route">(.*?)</section>', page, re.DOTALL)
+    silent = [each for each in routes if "<dt>Answers" not in each]
+    assert silent == []
+
+
 async def test_the_api_page_lists_what_can_be_followed_and_says_what_everything_is() -> None:
     page = (await Bench().http.get("/api")).text
     assert "errata.v1.claim.approved" in page
