@@ -105,7 +105,7 @@ async def _play(found: Servers, *, once: bool, began: float, data_dir: Path) -> 
                 return None
             correct = journey.result()
             if not once and not stop.is_set():
-                _print("serving", f"{host.public_url} until Ctrl-C; services log to {data_dir.name}/logs/services.log")
+                _print("serving", f"{host.public_url} until Ctrl-C; services log to {data_dir}/logs/services.log")
                 await asyncio.wait({running})
             return correct
         finally:

@@ -71,12 +71,14 @@ def render(flow: Flow, per_s: Mapping[str, float], positions: Mapping[str, int])
             f"{per_s[stream.name]:>9.1f}{_format_lag(stream.name, stream.last, positions):>24}"
         )
     yield ""
+    width = max((len(each.name) for each in flow.consumers), default=len("consumer"))
     yield (
-        f"{'consumer':<38}{'waiting':>9}{'in hand':>9}{'again':>7}{'redeliv.':>10}{'dead':>7}{'per s':>9}{'oldest':>9}"
+        f"{'consumer':<{width}}{'waiting':>9}{'in hand':>9}{'again':>7}{'redeliv.':>10}{'dead':>7}"
+        f"{'per s':>9}{'oldest':>9}"
     )
     for each in flow.consumers:
         line = (
-            f"{each.name:<38}{each.waiting:>9,}{each.in_hand:>9,}{each.again:>7,}{each.redelivered:>10,}"
+            f"{each.name:<{width}}{each.waiting:>9,}{each.in_hand:>9,}{each.again:>7,}{each.redelivered:>10,}"
             f"{each.dead:>7,}{per_s[each.name]:>9.1f}{format_age(each.oldest_s):>9}"
         )
         yield line + "  PAUSED" if each.paused else line

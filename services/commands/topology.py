@@ -29,9 +29,10 @@ def show() -> None:
     for stream in STREAMS:
         age = f"{stream.max_age_s // 86_400} days" if stream.max_age_s else "for ever"
         click.echo(f"stream    {stream.name:<12} kept {age:<9} {'  '.join(stream.subjects)}")
+    width = max(len(each.name) for each in CONSUMERS)
     for consumer in CONSUMERS:
         click.echo(
-            f"consumer  {consumer.name:<40} on {stream_of(consumer.event).name}  {consumer.filter}  "
+            f"consumer  {consumer.name:<{width}} on {stream_of(consumer.event).name}  {consumer.filter}  "
             f"ack {consumer.ack_wait_s:g} s, {consumer.attempts} attempts, {consumer.slots} slots"
         )
     for bucket in BUCKETS:

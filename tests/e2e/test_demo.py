@@ -66,6 +66,7 @@ async def test_the_demo_serves_until_ctrl_c_and_leaves_no_process_behind(tmp_pat
                     assert line, "it ended before it served"
             async with httpx.AsyncClient(trust_env=False) as browser:
                 assert (await browser.get(f"{line.split()[1]}/health")).status_code == 200
+            assert line.split()[-1] == str(alone.data_dir / "logs" / "services.log")
             children = psutil.Process(demo.pid).children(recursive=True)
             assert children, "its servers run"
             demo.send_signal(signal.SIGINT)

@@ -13,8 +13,8 @@ import pytest
 import structlog
 from click.testing import CliRunner
 
-from contracts.topology import PROJECTED, STREAMS
-from kit.flow import ConcludeFlow, Flow, StreamFlow
+from contracts.topology import CONSUMERS, PROJECTED, STREAMS
+from kit.flow import ConcludeFlow, ConsumerFlow, Flow, StreamFlow
 from kit.telemetry import configure_logging
 from services.__main__ import main
 from services.commands.post import _find_post
@@ -66,11 +66,16 @@ def test_no_color_is_respected(asked: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert ("\x1b" in terminal.getvalue(), "\x1b" in said) == (not asked, not asked)
 
 
-def test_columns_of_streams_stand_below_their_heads() -> None:
+def test_columns_of_streams_and_consumers_stand_below_their_heads() -> None:
     streams = tuple(StreamFlow(each.name, 1, 0, 1, 1) for each in STREAMS)
-    flow = Flow(datetime(2026, 12, 1, tzinfo=UTC), streams, (), ConcludeFlow(0, None))
-    lines = render(flow, {each.name: 0.0 for each in STREAMS}, dict.fromkeys((each.name for each in PROJECTED), 1))
-    assert len({len(line) for line in list(lines)[: len(streams) + 1]}) == 1
+    consumers = tuple(ConsumerFlow(each.name, 1, 0, 0, 0, 0, 1, 1, None, False) for each in CONSUMERS)
+    flow = Flow(datetime(2026, 12, 1, tzinfo=UTC), streams, consumers, ConcludeFlow(0, None))
+    per_s = dict.fromkeys((each.name for each in (*STREAMS, *CONSUMERS)), 0.0)
+    of_streams, of_consumers, _ = "\n".join(
+        render(flow, per_s, dict.fromkeys((each.name for each in PROJECTED), 1))
+    ).split("\n\n")
+    for table in (of_streams, of_consumers):
+        assert len({len(line) for line in table.splitlines()}) == 1, table
 
 
 class Empty:
