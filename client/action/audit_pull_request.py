@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,8 +52,9 @@ class Outcome:
 class Forge:
     """The comments and changed files of one pull request."""
 
-    def __init__(self, http: httpx.Client, repository: str, number: int) -> None:
+    def __init__(self, http: httpx.Client, graphql: str, repository: str, number: int) -> None:
         self._http = http
+        self._graphql = graphql
         self._repository = f"/repos/{repository}"
         self._number = number
         self._comments = f"{self._repository}/issues/{number}/comments"
@@ -79,8 +81,20 @@ class Forge:
         self._http.patch(f"{self._repository}/issues/comments/{first}", json={"body": text}).raise_for_status()
 
     def _own_comments(self) -> Iterator[int]:
-        """The ids of this action's comments, the first one first."""
-        return (each["id"] for each in self._pages(self._comments) if str(each["body"]).startswith(MARK))
+        """The ids of this action's comments, the first one first. Anybody may begin one with its mark."""
+        for each in self._pages(self._comments):
+            author = (each["user"] or {}).get("login")
+            if str(each["body"]).startswith(MARK) and author == self._login:
+                yield each["id"]
+
+    @cached_property
+    def _login(self) -> str:
+        """Whose token this is; the token of a workflow may ask for no other resource that says it."""
+        answer = self._http.post(self._graphql, json={"query": "{ viewer { login } }"}).raise_for_status().json()
+        if not answer.get("data"):
+            raise OpenErrataError("No comment was written: GitHub does not say whose token this is.")
+        login: str = answer["data"]["viewer"]["login"]
+        return login
 
     def _pages(self, path: str) -> Iterator[Mapping[str, Json]]:
         page = 1
@@ -168,7 +182,8 @@ def _audit_pull_request(environment: Mapping[str, str]) -> int:
     most = _read_number("max-files", environment["AUDIT_MAX_FILES"])
     headers = {"Authorization": f"Bearer {environment['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"}
     with httpx.Client(base_url=environment["GITHUB_API_URL"], headers=headers, timeout=30) as http:
-        forge = Forge(http, environment["GITHUB_REPOSITORY"], event["pull_request"]["number"])
+        number = event["pull_request"]["number"]
+        forge = Forge(http, environment["GITHUB_GRAPHQL_URL"], environment["GITHUB_REPOSITORY"], number)
         changed = [
             path
             for path in forge.changed_files()

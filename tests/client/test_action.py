@@ -29,14 +29,18 @@ DEFINITION: dict[str, Any] = yaml.safe_load((ACTION / "action.yml").read_text())
 SCRIPT = ACTION / "audit_pull_request.py"
 
 
+BOT = "github-actions[bot]"
+
+
 class Forge:
-    """The two resources of GitHub that the script uses."""
+    """The resources of GitHub that the script uses."""
 
     def __init__(self) -> None:
         self.address = ""
         self.files = [{"filename": name, "status": status, "changes": changes} for name, status, changes in CHANGED]
-        self.comments: list[dict[str, Any]] = [{"id": 1, "body": "Nice."}]
+        self.comments: list[dict[str, Any]] = [{"id": 1, "body": "Nice.", "user": None}]
         self.is_read_only = False
+        self.is_silent_of_tokens = False
         self.meanwhile: list[str] = []
         """Comments that others write while one is being written."""
 
@@ -67,13 +71,19 @@ def forge() -> Iterator[Forge]:
             self.answer(listed[(page - 1) * 100 : page * 100])
 
         def do_POST(self) -> None:
+            if self.path == "/graphql":
+                assert self.headers["authorization"] == "Bearer gh_token"
+                assert self.body() == {"query": "{ viewer { login } }"}
+                said = {"data": {"viewer": {"login": BOT}}}
+                self.answer({"data": None, "errors": [{}]} if state.is_silent_of_tokens else said)
+                return
             if state.is_read_only:
                 self.body()
                 self.answer({"message": "Resource not accessible by integration"}, 403)
                 return
             assert self.path == "/repos/a/b/issues/7/comments"
             for body in (*state.meanwhile, self.body()["body"]):
-                state.comments.append({"id": len(state.comments) + 1, "body": body})
+                state.comments.append({"id": len(state.comments) + 1, "body": body, "user": {"login": BOT}})
             self.answer(state.comments[-1])
 
         def do_PATCH(self) -> None:
@@ -163,6 +173,7 @@ def run(
         "GITHUB_OUTPUT": str(folder / "output"),
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
         "GITHUB_API_URL": forge.address,
+        "GITHUB_GRAPHQL_URL": f"{forge.address}/graphql",
         "GITHUB_REPOSITORY": "a/b",
     }
     return subprocess.run(
@@ -212,6 +223,27 @@ def test_two_runs_at_once_leave_one_comment(tmp_path: Path, forge: Forge, server
     assert done.returncode == 0, done.stderr
     _, comment = forge.comments
     assert "**`post.md`**" in comment["body"]
+
+
+def test_a_comment_that_somebody_else_began_with_the_mark_stays_theirs(
+    tmp_path: Path, forge: Forge, server: JobServer
+) -> None:
+    theirs = {"id": 1, "body": f"{MODULE.MARK}\nAll is well supported.", "user": {"login": "mallory"}}
+    forge.comments = [dict(theirs)]
+    for _ in range(2):
+        done = run(tmp_path, forge, server)
+        assert done.returncode == 0, done.stderr
+    first, ours = forge.comments
+    assert first == theirs
+    assert "**`post.md`**" in ours["body"]
+
+
+def test_a_token_whose_owner_is_unknown_is_said_in_one_line(tmp_path: Path, forge: Forge, server: JobServer) -> None:
+    forge.is_silent_of_tokens = True
+    forge.comments.append({"id": 2, "body": MODULE.MARK, "user": {"login": BOT}})
+    done = run(tmp_path, forge, server)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "whose token" in done.stderr
 
 
 def test_nothing_to_audit_and_nothing_that_could_be(tmp_path: Path, forge: Forge, server: JobServer) -> None:
