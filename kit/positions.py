@@ -52,14 +52,19 @@ class Positions:
         deadline = loop.time() + timeout_s
         self._order += 1
         future: asyncio.Future[None] = loop.create_future()
-        heapq.heappush(self._waiting.setdefault(stream, []), (sequence, self._order, future))
-        while not future.done():
-            remaining_s = deadline - loop.time()
-            if remaining_s <= 0:
-                future.cancel()
-                return False
-            done, _ = await asyncio.wait((future,), timeout=min(LOOK_UP_EVERY_S, remaining_s))
-            # While announcements arrive, look-ups by every waiter would only slow the projector further.
-            if not done and loop.time() - self._updated_at.get(stream, 0.0) >= LOOK_UP_EVERY_S:
-                self._advance(stream, await self._look_up(stream))
-        return True
+        waiting = self._waiting.setdefault(stream, [])
+        while waiting and waiting[0][2].done():  # while nothing is projected, no other call removes who gave up
+            heapq.heappop(waiting)
+        heapq.heappush(waiting, (sequence, self._order, future))
+        try:
+            while not future.done():
+                remaining_s = deadline - loop.time()
+                if remaining_s <= 0:
+                    return False
+                done, _ = await asyncio.wait((future,), timeout=min(LOOK_UP_EVERY_S, remaining_s))
+                # While announcements arrive, look-ups by every waiter would only slow the projector further.
+                if not done and loop.time() - self._updated_at.get(stream, 0.0) >= LOOK_UP_EVERY_S:
+                    self._advance(stream, await self._look_up(stream))
+            return True
+        finally:
+            future.cancel()  # unless it is done

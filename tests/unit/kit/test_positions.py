@@ -142,3 +142,13 @@ async def test_whoever_is_cancelled_does_not_stand_in_the_way() -> None:
     await world.client.announce(2)
     async with asyncio.timeout(LONG_S):
         assert await stays
+
+
+async def test_those_who_give_up_leave_nothing_behind_while_the_projector_stands_still() -> None:
+    positions = await World().opened()
+    for sequence in range(1, 50):
+        cancelled = await waiting(positions, sequence)
+        cancelled.cancel()
+        await asyncio.gather(cancelled, return_exceptions=True)
+        assert not await positions.wait_until_reached("ERRATA", sequence, 0.0)
+    assert len(positions._waiting["ERRATA"]) == 1
