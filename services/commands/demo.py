@@ -28,7 +28,15 @@ from services.commands.demo_audit import AUDITED, audit_article, verdicts
 from services.commands.demo_journey import Journey, Observed, Progress, RequestFailed, Result
 from services.commands.demo_site import EXPECTED, TITLE, make_observation, serve_article
 from services.commands.keys import activate
-from services.commands.process import SERVICES, Plan, assemble, await_unless_stopped, listen_for_signals, watch
+from services.commands.process import (
+    SERVICES,
+    Plan,
+    assemble,
+    await_unless_stopped,
+    listen_for_signals,
+    raise_if_ended,
+    watch,
+)
 from services.commands.shared import on_servers, run
 
 PACE_S = "0.35"
@@ -112,6 +120,7 @@ async def _play(found: Servers, *, once: bool, began: float, data_dir: Path) -> 
             stop.set()
             await running
             watcher.cancel()
+            raise_if_ended(watcher)
 
 
 async def _watch(gateway: str, keys: Keys, began: float) -> bool:

@@ -194,8 +194,7 @@ async def run_until_signalled(plan: Plan, found: Servers) -> None:
             await host.run(stop)
         finally:
             watcher.cancel()
-    if watcher.done() and not watcher.cancelled() and watcher.exception() is not None:
-        raise click.ClickException(str(watcher.exception()))
+    raise_if_ended(watcher)
 
 
 async def await_unless_stopped(stop: asyncio.Event, starting: Awaitable[T]) -> T | None:
@@ -225,6 +224,12 @@ async def watch(stack: EmbeddedStack | None, stop: asyncio.Event) -> None:
     error = await stack.watch()
     stop.set()
     raise error
+
+
+def raise_if_ended(watcher: asyncio.Task[None]) -> None:
+    """Raises: click.ClickException: `watch` ended, because a server did."""
+    if watcher.done() and not watcher.cancelled() and watcher.exception() is not None:
+        raise click.ClickException(str(watcher.exception()))
 
 
 async def restart_when_stuck(

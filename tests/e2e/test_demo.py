@@ -56,6 +56,25 @@ async def test_the_demo_shows_the_whole_way_and_remembers_it(tmp_path: Path) -> 
         assert "another process uses" in refused.err
 
 
+async def test_a_demo_whose_broker_ends_says_so_and_fails(tmp_path: Path) -> None:
+    async with system(tmp_path) as alone:
+        demo = await alone.begin("demo", "--port", "0")
+        try:
+            assert demo.stdout is not None
+            async with asyncio.timeout(90):
+                while not (line := (await demo.stdout.readline()).decode()).startswith("  ready"):
+                    assert line, "it ended before it was ready"
+            (broker,) = (each for each in psutil.Process(demo.pid).children(recursive=True) if "nats" in each.name())
+            broker.kill()
+            async with asyncio.timeout(60):
+                _, error = await demo.communicate()
+            assert demo.returncode == 1
+            assert error.startswith(b"Error: nats ended"), error
+        finally:
+            if demo.returncode is None:
+                demo.kill()
+
+
 async def test_the_demo_serves_until_ctrl_c_and_leaves_no_process_behind(tmp_path: Path) -> None:
     async with system(tmp_path) as alone:
         demo = await alone.begin("demo", "--port", "0")
