@@ -238,7 +238,7 @@ async def _results(
             highlights=() if text is None else find_highlights(passages[row.id], text),
         )
         for id_, cursor in zip(ids, cursors, strict=False)
-        if (row := rows.get(id_)) is not None
+        if (row := rows.get(id_)) is not None and (text is None or id_ in passages)
     ]
     return _page(edges, has_next=len(hits) > first)
 

@@ -102,8 +102,8 @@ async def _load_cards(session: RecordSession, hits: list[Hit], text: str | None)
     cards = await session.investigations.cards(ids)
     if text is None:
         return [CardView(card) for card in cards]
-    passages = await session.investigations.passages(ids, text)
-    return [CardView(card, _highlight(card, passages[card.id], text)) for card in cards]
+    passages = await session.investigations.passages(ids, text)  # each statement by itself: a post may be gone since
+    return [CardView(card, _highlight(card, passages[card.id], text)) for card in cards if card.id in passages]
 
 
 def _highlight(card: Card, passage: Passage, text: str) -> list[Highlight]:
