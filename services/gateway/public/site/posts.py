@@ -65,8 +65,14 @@ class PostPages:
             listed = [row for row in newest_first if row.is_listed]
             ordered = listed or newest_first
             pairs = list(zip(ordered[1:], ordered, strict=False))[:COMPARED]
-            texts = await session.posts.texts(self._unknown(pairs))
-        compared = [Compared(old, new, await self._compare(_key(old, new), texts)) for old, new in pairs]
+            keys = [_key(old, new) for old, new in pairs]
+            known = {key: changes for key in keys if (changes := self._compared.get(key)) is not None}
+            texts = await session.posts.texts(sorted({text for key in keys if key not in known for text in key}))
+        compared = [
+            Compared(old, new, known.get(key) or await self._compare(key, texts))
+            for (old, new), key in zip(pairs, keys, strict=True)
+            if key in known or texts.keys() >= {*key}  # else it was erased meanwhile
+        ]
         title = next((row.title for row in ordered if row.title), None)
         author = post.author_name if post.author_confirmed else None
         named = naming.post_name(title, author, post.platform)
@@ -81,10 +87,6 @@ class PostPages:
             "cut": len(versions) == VERSIONS,
             "compared": _fit(compared),
         }
-
-    def _unknown(self, pairs: Sequence[tuple[Version, Version]]) -> list[str]:
-        keys = [_key(old, new) for old, new in pairs]
-        return sorted({text for key in keys if self._compared.get(key) is None for text in key})
 
     async def _compare(self, key: tuple[str, str], texts: Mapping[str, str]) -> Changes:
         return await self._compared.get_or_make(
