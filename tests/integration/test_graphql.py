@@ -13,9 +13,11 @@ import pytest
 
 from kit.database import Database
 from kit.http import HttpServer, bind
+from platforms.base import HIDDEN_BY_AUTHOR
 from services.gateway.public.graphql.graph import RecordGraph
 from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import fill, owner, prepare, store_at
+from tests.support.bluesky_page import PinnedPage
 from tests.support.graphql_client import Client, endpoint, graphql_client
 from tests.support.servers import Prepare
 from tests.unit.projector.histories import Page, Tape, digest
@@ -324,6 +326,27 @@ async def test_ranked_and_highlighted(client: Client) -> None:
     for wrong in ({"first": 0}, {"first": 101}, {"after": "x"}, {"query": "q" * 501}):
         status, error = await client.refused(query, **({"order": "NEWEST"} | wrong))
         assert (status, error["extensions"]) == (200, {"code": "BAD_USER_INPUT"}), error
+
+
+async def test_posts_of_an_author_who_asks_not_to_be_shown_end_no_list(database_url: str) -> None:
+    query = """query ($query: String, $order: SearchOrder, $after: String) {
+        search(query: $query, order: $order, first: 1, after: $after) {
+            edges { node { externalId } } pageInfo { hasNextPage endCursor } } }"""
+    quiet = PinnedPage("Nobody shall read of this moon.")
+    tape = Tape()
+    for page in (FLAGGED, quiet):
+        tape.add(page.registered(), page.requested(), page.started(), page.drafted(), page.completed())
+    tape.add(quiet.unavailable("later", HIDDEN_BY_AUTHOR))
+    store = store_at(database_url)
+    await fill(store, tape.records)
+    await store.close()
+    async with graphql_client(database_url) as client:
+        for order, words in (("NEWEST", None), ("NEWEST", "moon"), ("RELEVANCE", "moon")):
+            first = (await client.ask(query, query=words, order=order))["search"]
+            assert (first["edges"], first["pageInfo"]["hasNextPage"]) == ([], True)
+            rest = (await client.ask(query, query=words, order=order, after=first["pageInfo"]["endCursor"]))["search"]
+            assert [edge["node"]["externalId"] for edge in rest["edges"]] == ["en:1"]
+            assert not rest["pageInfo"]["hasNextPage"]
 
 
 async def test_every_kind_of_body_and_what_is_none(client: Client) -> None:

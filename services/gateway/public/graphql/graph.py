@@ -240,13 +240,14 @@ async def _results(
         for id_, cursor in zip(ids, cursors, strict=False)
         if (row := rows.get(id_)) is not None and (text is None or id_ in passages)
     ]
-    return _page(edges, has_next=len(hits) > first)
+    return _page(edges, cursors[: len(ids)], has_next=len(hits) > first)
 
 
 def _connection(nodes: Sequence[object], cursors: Sequence[str], first: int) -> Connection:
     edges = [Edge(cursor, node) for node, cursor in zip(nodes, cursors, strict=True)]
-    return _page(edges[:first], has_next=len(edges) > first)
+    return _page(edges[:first], cursors[:first], has_next=len(edges) > first)
 
 
-def _page(edges: Sequence[Edge], *, has_next: bool) -> Connection:
-    return Connection(edges, PageInfo(has_next, edges[-1].cursor if edges else None))
+def _page(edges: Sequence[Edge], cursors: Sequence[str], *, has_next: bool) -> Connection:
+    """`cursors` are those of everything that was found, which may have no edge."""
+    return Connection(edges, PageInfo(has_next, cursors[-1] if cursors else None))
