@@ -18,6 +18,7 @@ import pytest
 from kit.database import Database
 from services.commands.export.run import export
 from services.gateway.public.graphql.schema import make_schema
+from services.gateway.record.posts import VERSIONS
 from services.gateway.record.repository import PublicRecord
 from tests.integration.readmodel_tables import everything, fill, prepare, store_at
 from tests.support.graphql_client import Client, graphql_client
@@ -312,6 +313,18 @@ async def test_a_strangers_version_stands_apart_on_the_page_of_a_real_post(datab
         assert "noindex" not in page
         assert "Zyzzyva" not in page
         assert page.index(page_of(MOON)) < page.index("Only readers’ word") < page.index(page_of(forged))
+
+
+async def test_no_number_of_strangers_versions_hides_that_of_the_site(database_url: str) -> None:
+    errata = Tape()
+    errata.add(MOON.registered(), *MOON.run())
+    for n in range(VERSIONS):
+        errata.add(Article(MOON.post.external_id, f"Made up, for the {n}th time.", verified=False).registered())
+    await tell(database_url, errata)
+    async with pages(database_url) as (client, _):
+        page = (await client.get(f"/posts/wikipedia/{MOON.post.external_id}")).text
+    assert "noindex" not in page
+    assert page_of(MOON) in page
 
 
 async def test_a_tweet_is_in_the_record_as_before(database_url: str) -> None:

@@ -26,7 +26,10 @@ _VERSIONS: Final = sql("""
     SELECT v.id, v.content_hash, v.first_seen_at, v.last_seen_at, v.server_verified_at,
         v.corroborated_at, b.word_count, h.title, d.investigation_id, d.claim_count,
         jsonb_array_length(d.withdrawn) AS withdrawn_count, i.status, i.provider
-    FROM post_version v
+    FROM (
+        SELECT * FROM post_version WHERE post_id = :id
+        ORDER BY server_verified_at IS NULL AND corroborated_at IS NULL, last_seen_at DESC, id DESC LIMIT :limit
+    ) v
     JOIN content_blob b ON b.content_hash = v.content_hash
     LEFT JOIN version_heading h ON h.post_version_id = v.id
     LEFT JOIN LATERAL (
@@ -35,7 +38,6 @@ _VERSIONS: Final = sql("""
         ORDER BY checked_at DESC NULLS LAST, id DESC LIMIT 1
     ) i ON true
     LEFT JOIN investigation_doc d ON d.investigation_id = i.id
-    WHERE v.post_id = :id ORDER BY v.last_seen_at DESC, v.id DESC LIMIT :limit
 """)
 _TEXTS: Final = sql("""
     SELECT content_hash, content_text FROM content_blob WHERE content_hash = ANY (CAST(:hashes AS text[]))
@@ -99,7 +101,7 @@ class Posts(Queries):
         return await self._one(Post, _POST, id=post_id(PostRef(platform=platform, external_id=external_id)))
 
     async def versions(self, post: UUID) -> list[Version]:
-        """The most recently observed versions, at most VERSIONS."""
+        """The versions observed last, at most VERSIONS; unlisted ones only as far as listed ones leave room."""
         return await self._all(Version, _VERSIONS, id=post, limit=VERSIONS)
 
     async def texts(self, hashes: Sequence[str]) -> dict[str, str]:

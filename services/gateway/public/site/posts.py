@@ -84,7 +84,7 @@ class PostPages:
             "listed": bool(listed),
             "versions": ordered,
             "others": [row for row in newest_first if listed and not row.is_listed],
-            "cut": len(versions) == VERSIONS,
+            "cut": len(ordered) == VERSIONS,
             "compared": _fit(compared),
         }
 
