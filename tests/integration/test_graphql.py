@@ -328,7 +328,7 @@ async def test_ranked_and_highlighted(client: Client) -> None:
         assert (status, error["extensions"]) == (200, {"code": "BAD_USER_INPUT"}), error
 
 
-async def test_posts_of_an_author_who_asks_not_to_be_shown_end_no_list(database_url: str) -> None:
+async def test_an_author_who_asks_not_to_be_shown_ends_no_list_and_is_not_counted_alone(database_url: str) -> None:
     query = """query ($query: String, $order: SearchOrder, $after: String) {
         search(query: $query, order: $order, first: 1, after: $after) {
             edges { node { externalId } } pageInfo { hasNextPage endCursor } } }"""
@@ -338,15 +338,20 @@ async def test_posts_of_an_author_who_asks_not_to_be_shown_end_no_list(database_
         tape.add(page.registered(), page.requested(), page.started(), page.drafted(), page.completed())
     tape.add(quiet.unavailable("later", HIDDEN_BY_AUTHOR))
     store = store_at(database_url)
-    await fill(store, tape.records)
-    await store.close()
+    await fill(store, tape.records[:-1])
     async with graphql_client(database_url) as client:
+        answer = await client.ask('{ authors(query: "Ada") { edges { node { id } } } }')
+        ada = answer["authors"]["edges"][0]["node"]["id"]
+        await fill(store, tape.records[-1:])
+        await store.close()
         for order, words in (("NEWEST", None), ("NEWEST", "moon"), ("RELEVANCE", "moon")):
             first = (await client.ask(query, query=words, order=order))["search"]
             assert (first["edges"], first["pageInfo"]["hasNextPage"]) == ([], True)
             rest = (await client.ask(query, query=words, order=order, after=first["pageInfo"]["endCursor"]))["search"]
             assert [edge["node"]["externalId"] for edge in rest["edges"]] == ["en:1"]
             assert not rest["pageInfo"]["hasNextPage"]
+        counted = (await client.ask(METRICS, authorId=ada))["publicMetrics"]
+        assert counted == {"totalInvestigatedPosts": 0, "investigatedPostsWithFlags": 0, "factCheckIncidence": 0}
 
 
 async def test_every_kind_of_body_and_what_is_none(client: Client) -> None:

@@ -19,6 +19,9 @@ _METRICS: Final = """
     FROM (SELECT bool_or(claim_count > 0) AS flagged FROM search_document WHERE {where} GROUP BY post_id) post
 """
 
+_IS_SHOWN: Final = "NOT EXISTS (SELECT FROM author WHERE id = :author AND hidden_at IS NOT NULL)"
+"""Counts of all posts include those of authors who ask not to be shown; there are none of such an author alone."""
+
 _EVER: Final = sql("SELECT count(*) FROM search_document")
 
 _PERIODS: Final = sql("""
@@ -124,7 +127,7 @@ class Tallies(Queries):
         """Counts of posts with a result that meets all conditions; a post counts once."""
         conditions: dict[str, tuple[str, object]] = {
             "platform": ("platform = :platform", platform),
-            "author": ("author_id = :author", author),
+            "author": (f"author_id = :author AND {_IS_SHOWN}", author),
             "start": ("checked_at >= :start", start),
             "end": ("checked_at <= :end", end),
         }
