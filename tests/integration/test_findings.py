@@ -124,6 +124,9 @@ async def assert_gone(published: Published, state: FindingState, folder: Path) -
         assert (NOTE in await published.page(path)) == is_final, path
     assert ("retracted by the operator" in await published.page("/retractions")) == is_final
     assert 'href="/retractions">All retractions' in page
+    audit = await published.page(f"{page_of(ARTICLE)}/audit")
+    assert "is published" not in audit
+    assert f"has been {'retracted' if is_final else 'withdrawn for now'} since" in audit
     picture = await published.running.http.get(f"{page_of(ARTICLE)}/card.png")
     assert picture.headers["cache-control"] == "public, max-age=60"
     document = json.loads(await published.page(f"{page_of(ARTICLE)}.json"))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 import orjson
 from pydantic import JsonValue
@@ -20,6 +21,7 @@ from services.gateway.public.site.cards import name_post
 from services.gateway.public.site.naming import describe_gate
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.investigations import Report, SourceCheck
+from services.gateway.record.rows import WithdrawnClaim
 from services.gateway.record.runs import Attempt, Candidate, Run, Tool, ToolCall
 
 PROMPT_SHOWN: Final = 24_000
@@ -89,6 +91,7 @@ class CandidateView:
 def show_audit(report: Report, run: Run, checks: Sequence[SourceCheck]) -> Values:
     """Values of the template: `run` is the redacted audit, `checks` are of the published sources."""
     published = {claim.id: number for number, claim in enumerate(report.claims, 1)}
+    taken_back = {each.id: each for each in report.withdrawn}
     changes = run.content_diff or ""
     return {
         "section": "/corrections",
@@ -104,7 +107,7 @@ def show_audit(report: Report, run: Run, checks: Sequence[SourceCheck]) -> Value
         "unverified": run.verification_failure,
         "withheld": run.model_text_withheld,
         "attempts": _attempts(run.attempts),
-        "candidates": [_candidate(each, published, checks) for each in run.validation[:CANDIDATES_SHOWN]],
+        "candidates": [_candidate(each, published, taken_back, checks) for each in run.validation[:CANDIDATES_SHOWN]],
         "more_candidates": max(0, len(run.validation) - CANDIDATES_SHOWN),
     }
 
@@ -199,11 +202,18 @@ def _count_passed(row: Candidate) -> str:
     return f"passed {len(row.gates)} of {len(row.gates)}" if row.gates else "not asked"
 
 
-def _candidate(row: Candidate, published: Mapping[str, int], checks: Sequence[SourceCheck]) -> CandidateView:
+def _candidate(
+    row: Candidate,
+    published: Mapping[str, int],
+    taken_back: Mapping[UUID, WithdrawnClaim],
+    checks: Sequence[SourceCheck],
+) -> CandidateView:
     outcome = _OUTCOMES.get((row.state, (row.gate or "").lower())) or _OUTCOMES.get((row.state, None))
     if row.state == "REJECTED" and row.gates and row.gates[-1].outcome != "PASS":
         by = "code" if row.gate in GATES else "the second opinion"
         outcome = f"stopped by {by}: {describe_gate(row.gates[-1])}"
+    if (claim := taken_back.get(row.claim_id)) is not None:
+        outcome = f"passed every gate, and has been {'retracted' if claim.is_retracted else 'withdrawn for now'} since"
     return CandidateView(
         row=row,
         finding=published.get(str(row.claim_id)),
