@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Never
 from uuid import UUID, uuid4
@@ -13,10 +14,13 @@ import pytest
 
 from contracts.v1 import AppealDecided, AppealOpened, ErasureOrdered, FindingChanged, InvestigationRequested
 from contracts.v1.appeal import AppealOutcome
+from kit.database import Database
 from kit.history import read_history
 from kit.vault import MasterKey
 from services.gateway.adapters import BusFacts
 from services.gateway.ports import Unavailable
+from services.gateway.public.appeals import DAY
+from services.gateway.record.repository import PublicRecord
 from services.projector.rebuild.rebuild import rebuild
 from services.projector.rebuild.shadow import shadow
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything
@@ -144,6 +148,24 @@ async def test_a_flood_of_appeals_is_three_a_day(published: Published) -> None:
     elsewhere = {"investigation_id": str(MOON.investigation_id), "claim_ids": [str(MOON.claim(0)[0])]}
     assert (await appeal(published, **elsewhere))[0] == 429
     assert len(await opened(published)) == 3
+
+
+async def test_appeals_count_for_their_own_network_and_for_a_day(published: Published) -> None:
+    await appeal(published)
+    await published.tell()
+    (event,) = await opened(published)
+    database = Database(published.url, role="reader")
+    now = datetime.now(UTC)
+    async with PublicRecord(database).open() as session:
+        for network, since, counted in (
+            (event.range_key, now - DAY, 1),
+            (event.range_key, now, 0),
+            (uuid4().hex, now - DAY, 0),
+        ):
+            target = await session.appeals.target(MOON.investigation_id, network, since)
+            assert target is not None
+            assert (len(target.recent), target.is_open) == (counted, False)
+    await database.close()
 
 
 async def test_an_appeal_that_an_outage_refuses_can_be_sent_again(
