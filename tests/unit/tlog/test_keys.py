@@ -63,6 +63,8 @@ def test_verifies_what_it_signed_and_nothing_else(algorithm: Algorithm) -> None:
     for wrong in (signed.value[:-1], signed.value + b"\0"):
         with pytest.raises(SignatureError):
             key.verifier.verify(TEXT, replace(signed, value=wrong))
+    with pytest.raises(SignatureError):
+        key.verifier.verify(TEXT, replace(signed, name="other.example/k"))
     for stranger in (signing_key("name.example/k", algorithm, "other"), signing_key("other.example/k", algorithm)):
         with pytest.raises(SignatureError):
             stranger.verifier.verify(TEXT, signed)
