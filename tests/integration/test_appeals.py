@@ -150,6 +150,16 @@ async def test_a_flood_of_appeals_is_three_a_day(published: Published) -> None:
     assert len(await opened(published)) == 3
 
 
+async def test_of_two_appeals_that_come_at_once_one_counts(published: Published) -> None:
+    answers = await asyncio.gather(*(appeal(published) for _ in range(2)))
+    assert sorted(status for status, _ in answers) == [201, 409]
+    await published.tell()
+    (answer,) = (body for status, body in answers if status == 201)
+    await decide(published, answer["appeal_id"], "DISMISSED")
+    elsewhere = {"investigation_id": str(MOON.investigation_id), "claim_ids": [str(MOON.claim(0)[0])]}
+    assert [(await appeal(published, **each))[0] for each in ({}, elsewhere)] == [201, 201]
+
+
 async def test_appeals_count_for_their_own_network_and_for_a_day(published: Published) -> None:
     await appeal(published)
     await published.tell()

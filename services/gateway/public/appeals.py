@@ -130,6 +130,7 @@ class AppealsEndpoint:
             raise
         stored = published.event
         if not isinstance(stored, AppealOpened) or stored.appeal_id != event.appeal_id:
+            self._taken.give_back(network)
             raise Refusal(409, "An appeal against this investigation is open already.")
         page = f"/appeals/{event.appeal_id}"
         if is_form:  # a browser follows at once, and the page is read from the tables
