@@ -27,7 +27,7 @@ from tests.support.servers import Prepare, Servers
 from tests.support.site_client import LD, client_of, page_of
 from tests.support.site_server import pages_of
 from tests.unit.gateway.fakes import Bench, KeptCopies
-from tests.unit.projector.histories import Tape
+from tests.unit.projector.histories import Tape, uid
 
 pytest_plugins = ["tests.support.servers"]
 
@@ -325,6 +325,17 @@ async def test_no_number_of_strangers_versions_hides_that_of_the_site(database_u
         page = (await client.get(f"/posts/wikipedia/{MOON.post.external_id}")).text
     assert "noindex" not in page
     assert page_of(MOON) in page
+
+
+async def test_a_control_stands_nowhere_and_leaves_the_result_on_the_page_of_its_post(database_url: str) -> None:
+    control = MOON.checked_again("CONTROL", uid("a list of controls"))
+    errata = Tape()
+    errata.add(MOON.registered(), *MOON.run(), *control.run())
+    await tell(database_url, errata)
+    async with pages(database_url) as (client, _):
+        page = (await client.get(f"/posts/wikipedia/{MOON.post.external_id}")).text
+        assert page_of(MOON) in page
+        assert (await client.get(page_of(control))).status_code == 404
 
 
 async def test_a_tweet_is_in_the_record_as_before(database_url: str) -> None:
