@@ -171,6 +171,20 @@ async def test_documents_go_to_who_knows_the_investigation(logged: Logged) -> No
         assert (await logged.http.get(f"/log/v1/proof/{name}")).status_code == 404, name
 
 
+async def test_what_is_under_no_published_note_is_not_proved_yet(logged: Logged) -> None:
+    size = await logged.record()
+    await logged.tell(changed("SUSPENDED", 0, "A source is checked again."))
+    await logged.notary.enter()
+    async with await owner(logged.url) as db:
+        await db.execute(
+            "INSERT INTO log.checkpoint SELECT %s, root, note, signed_at, NULL, NULL FROM log.checkpoint", (size + 1,)
+        )
+    early = await logged.http.get(f"/log/v1/proof/{ARTICLE.investigation_id}/{size}")
+    assert (early.status_code, "under no note yet" in early.text) == (404, True)
+    assert f"over {size} entries" in await logged.page("/log")
+    assert "A finding was suspended" not in await logged.page("/log")
+
+
 @pytest.mark.requirement("TR-10")
 @pytest.mark.parametrize("size", [1, 255, 256, 257, 70_000])
 async def test_tiles_have_their_paths_widths_and_headers(logged: Logged, size: int) -> None:
