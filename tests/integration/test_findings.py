@@ -12,6 +12,7 @@ import pytest
 
 from contracts.v1 import ErasureOrdered, IntegrityAnomalyDetected
 from contracts.v1.finding import FindingState
+from contracts.v1.ids import author_id
 from kit.database import Database
 from kit.publisher import PublishConflict
 from platforms.base import HIDDEN_BY_AUTHOR
@@ -21,7 +22,7 @@ from services.investigator.reads import SqlReads
 from services.projector.rebuild.rebuild import rebuild
 from services.projector.rebuild.shadow import shadow
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything
-from tests.integration.test_appeal_feed import SKEET
+from tests.integration.test_appeal_feed import DID, SKEET
 from tests.support.gateway import VIEW, migrated, serving
 from tests.support.public_record import MOON, Article, Finding
 from tests.support.published_finding import (
@@ -237,6 +238,7 @@ async def test_the_note_is_erased_with_the_post_and_a_late_change_is_refused(pub
 
 async def test_what_was_retracted_of_an_author_who_asks_not_to_be_shown_is_left_out(published: Published) -> None:
     claim_id, claim = SKEET.claim(0)
+    author = author_id("BLUESKY", DID)
     dispute = IntegrityAnomalyDetected(
         post_id=SKEET.post_id,
         post=SKEET.post,
@@ -255,6 +257,11 @@ async def test_what_was_retracted_of_an_author_who_asks_not_to_be_shown_is_left_
         post_path("BLUESKY", SKEET.post.external_id): SKEET.url,
         f"/sitemaps/{datetime.now(UTC):%Y-%m-%d}.xml": str(SKEET.investigation_id),
         "/graphql?query={integrityAnomalies{edges{node{externalId}}}}": SKEET.post.external_id,
+        "/authors": str(author),
+        f"/authors/{author}": DID,
+        f"/feeds/authors/{author}.json": str(author),
+        f'/graphql?query={{author(id:"{author}"){{platformUserId}}}}': DID,
+        "/graphql?query={authors{edges{node{platformUserId}}}}": DID,
     }
     for path, words in shown.items():
         assert words in (await published.running.http.get(path)).text, path
