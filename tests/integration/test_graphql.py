@@ -391,10 +391,26 @@ async def test_every_kind_of_body_and_what_is_none(client: Client) -> None:
         assert "Did you mean" not in error["message"]
 
 
+@pytest.mark.parametrize("first", [0, 101])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "{ search(first: %d) { edges { cursor } } }",
+        "{ authors(first: %d) { edges { cursor } } }",
+        "{ authors { edges { node { investigations(first: %d) { edges { cursor } } } } } }",
+        "{ integrityAnomalies(first: %d) { edges { cursor } } }",
+    ],
+)
+async def test_no_page_is_larger_than_its_limit(client: Client, query: str, first: int) -> None:
+    body = (await client.post(query % first)).json()
+    assert {error["extensions"]["code"] for error in body["errors"]} == {"BAD_USER_INPUT"}
+
+
 async def test_an_answer_can_be_kept(client: Client) -> None:
     question = {"query": "{ publicMetrics { totalInvestigatedPosts } }"}
     first = await client.http.get("/graphql", params=question)
     assert (first.status_code, first.json()["data"]["publicMetrics"]["totalInvestigatedPosts"]) == (200, 3)
+    assert first.headers["cache-control"] == "no-cache"
     again = await client.http.get("/graphql", params=question, headers={"if-none-match": first.headers["etag"]})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
     assert (await client.http.get("/graphql", params=question, headers={"if-none-match": '"other"'})).status_code == 200
