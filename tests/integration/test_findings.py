@@ -108,6 +108,10 @@ async def assert_gone(published: Published, state: FindingState, folder: Path) -
         assert SUMMARY not in feed, path
         assert said in feed, path
         assert NOTE in feed, path
+    assert MOON.author is not None
+    other = author_id(MOON.post.platform, MOON.author.platform_user_id)
+    for path in ("/feeds/lesswrong.atom", f"/feeds/authors/{other}.atom"):
+        assert NOTE not in await published.page(path), path
     items = {each["id"]: each for each in json.loads(await published.page("/feeds/all.json"))["items"]}
     entry = items[f"urn:uuid:{ARTICLE.investigation_id}"]
     assert entry["title"] == f"{'Retracted' if is_final else 'Withdrawn for now'}: 1 error in “Old windows”"
@@ -284,9 +288,13 @@ async def test_retractions_are_paged(published: Published) -> None:
             changed("RETRACTED", 0, f"Note {n}.").model_copy(
                 update={"claim_id": article.claim(0)[0], "investigation_id": article.investigation_id}
             )
-            for n, article in enumerate(articles)
+            for n, article in enumerate(reversed(articles))
         )
     )
+    for feed in ("all", "retractions"):
+        items = json.loads(await published.page(f"/feeds/{feed}.json"))["items"]
+        newest = [f"urn:uuid:{article.investigation_id}" for article in articles]
+        assert [each["id"] for each in items if each["id"] in newest] == newest, "what was taken back last is first"
     first = await published.page("/retractions")
     older = first.partition('rel="next"')[0].rpartition('href="')[2].rstrip('" ')
     second = await published.page(older)
