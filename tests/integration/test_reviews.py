@@ -27,6 +27,7 @@ from services.commands.export.run import export
 from services.commands.reviews.decisions import Imported, import_verdicts
 from services.commands.reviews.samples import Period, SheetLine, draw, find_seed, wait_for_projection
 from services.commands.reviews.sheet import BadSheet, parse_sheet, write_sheet
+from services.gateway.record.repository import PublicRecord
 from services.projector.erasure.erase import StoredBlob
 from services.projector.erasure.root import POST
 from services.projector.rebuild.rebuild import rebuild
@@ -124,6 +125,8 @@ async def test_what_reviewers_said_is_shown_and_can_be_recomputed(outside: Outsi
     page, machine = await outside.page()
     assert "wait for their reviewers" in page
     assert machine["refused"] == {"days": 30, "by_gate": {"MODEL": 3}}
+    async with PublicRecord(outside.database).open() as session:
+        assert await session.reviews.refusals(datetime.now(UTC)) == ()
 
     assert await outside.review(lines, "RIGHT", "RIGHT", "PARTLY", "") == Imported(3, 0)
     assert await outside.review(lines, "RIGHT", "RIGHT", "PARTLY", "") == Imported(0, 3)
