@@ -242,7 +242,8 @@ async def test_what_was_erased_is_proved_to_nobody_and_still_in_the_tree(logged:
     assert (proven.leaf.k, proven.documents) == ("found", {})
     async with await owner(logged.url) as db:
         openings = await (await db.execute("SELECT DISTINCT index FROM log.opening")).fetchall()
-    assert openings == [(0,)]
+        subjects = await (await db.execute("SELECT DISTINCT index FROM log.subject")).fetchall()
+    assert openings == subjects == [(0,)]
 
 
 @pytest.mark.requirement("TR-15")
