@@ -30,6 +30,7 @@ async def erase_messages(bus: Bus, stream: str, sequences: Sequence[int]) -> Non
     info = await bus.jetstream.stream_info(stream)
     if info.config.deny_delete:
         raise Undeletable(f"{stream} was made to forbid deletion: back up, and restore on an empty broker")
+    await _delete(bus, stream, sequences)  # first, so that no delivery makes another copy meanwhile
     wanted = set(sequences)
     copies = [
         stored.number
@@ -38,7 +39,6 @@ async def erase_messages(bus: Bus, stream: str, sequences: Sequence[int]) -> Non
     ]
     await _delete(bus, DEAD.name, copies)
     await _delete(bus, REDELIVERY.name, await _find_redeliveries(bus, stream, wanted))
-    await _delete(bus, stream, sequences)
 
 
 async def _find_redeliveries(bus: Bus, stream: str, sequences: set[int]) -> list[int]:

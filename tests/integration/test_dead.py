@@ -7,23 +7,34 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import nats.js.errors
 import pytest
 from structlog.testing import capture_logs
 
-from contracts.topology import CURATOR_JOB_ENDED, DEAD, ERRATA, REDELIVERY, VERIFIER_OBSERVATION_RECEIVED
+from contracts.topology import (
+    CURATOR_FLAG_RAISED,
+    CURATOR_JOB_ENDED,
+    DEAD,
+    ERRATA,
+    JOBS,
+    REDELIVERY,
+    VERIFIER_OBSERVATION_RECEIVED,
+)
 from contracts.v1 import CanonicalUnavailable, Event, JobEnded, ObservationReceived
 from contracts.v1.pages import Observation
 from contracts.v1.parts import PostRef
 from kit import circuit, dead_letters, topology
 from kit.bus import Bus, connect
 from kit.circuit import StopLimit
+from kit.dead_letters import DeadLetter, Origin
 from kit.delivery import Delivery
-from kit.erase import erase_messages
+from kit.erase import Undeletable, erase_messages
 from kit.errors import Reject
 from kit.flow import compute_rates, measure_flow
+from kit.publisher import BusError, Outgoing
 from kit.telemetry import Telemetry
 from tests.support.servers import nats_server
 from tests.support.system import until
@@ -141,6 +152,60 @@ async def test_an_erased_fact_leaves_no_copy_and_others_keep_theirs(bus: Bus) ->
     with pytest.raises(nats.js.errors.NotFoundError):
         await bus.jetstream.get_msg(ERRATA.name, 1)
     assert (await bus.jetstream.get_msg(ERRATA.name, 2)).seq == 2
+
+
+async def test_a_fact_that_is_erased_is_gone_before_its_copies_are_looked_for(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(bus)
+
+    async def read_all(bus: Bus) -> AsyncIterator[dead_letters.StoredDeadLetter]:
+        with pytest.raises(nats.js.errors.NotFoundError):
+            await bus.jetstream.get_msg(ERRATA.name, 1)
+        for letter in await lying(bus):
+            yield letter
+
+    monkeypatch.setattr("kit.erase.dead_letters", SimpleNamespace(**vars(dead_letters) | {"read_all": read_all}))
+    await erase_messages(bus, ERRATA.name, [1])
+
+
+async def test_copies_of_a_fact_at_the_same_place_of_another_stream_stay(bus: Bus) -> None:
+    origin = Origin(JOBS.name, 1, "errata.v1.flag.raised.x")
+    letter = DeadLetter(CURATOR_FLAG_RAISED.name, "not today", origin, 1)
+    await bus.wait_for_receipt(
+        await bus.send(Outgoing(f"errata.dead.{letter.consumer}", b"{}", letter.headers("letter")))
+    )
+    await dead_letters.redeliver(bus, CURATOR_FLAG_RAISED, origin, b"{}", "again")
+    await publish(bus)
+    await erase_messages(bus, ERRATA.name, [1])
+    assert [each.dead_letter for each in await lying(bus)] == [letter]
+    assert (await bus.jetstream.stream_info(REDELIVERY.name)).state.messages == 1
+
+
+async def test_what_the_broker_keeps_is_not_said_to_be_erased(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    await publish(bus)
+
+    async def refuse(*_: object) -> bool:
+        raise nats.js.errors.ServerError(code=500, description="no disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(bus.jetstream), "delete_msg", refuse)
+        with pytest.raises(BusError, match="could not be deleted: no disk"):
+            await erase_messages(bus, ERRATA.name, [1])
+    config = (await bus.jetstream.stream_info(ERRATA.name)).config
+    await bus.jetstream.update_stream(replace(config, deny_delete=True))
+    with pytest.raises(Undeletable):
+        await erase_messages(bus, ERRATA.name, [1])
+
+
+async def test_a_letter_that_could_not_be_redelivered_stays(bus: Bus) -> None:
+    async with working(bus, Moody(Reject("not today")), Moody(None)):
+        await publish(bus)
+        (kept,) = await until(lambda: lying(bus), "a letter lies")
+    await bus.jetstream.delete_stream(REDELIVERY.name)
+    with pytest.raises(BusError):
+        await dead_letters.requeue(bus, kept)
+    assert await lying(bus) == [kept]
 
 
 async def newer(bus: Bus, than: dead_letters.StoredDeadLetter) -> list[dead_letters.StoredDeadLetter]:
