@@ -84,7 +84,7 @@ def show(number: int, data_dir: Path) -> None:
 @on_servers
 def requeue(numbers: tuple[int, ...], all_: bool, consumer: str | None, data_dir: Path) -> None:
     """Redeliver dead letters to their consumer, and to no other."""
-    count = _with_bus(data_dir, lambda bus: _for_each(bus, dead_letters.requeue, numbers, all_, consumer))
+    count = _with_bus(data_dir, lambda bus: for_each(bus, dead_letters.requeue, numbers, all_, consumer))
     click.echo(f"requeued {count:,}")
 
 
@@ -95,7 +95,7 @@ def requeue(numbers: tuple[int, ...], all_: bool, consumer: str | None, data_dir
 @on_servers
 def drop(numbers: tuple[int, ...], all_: bool, consumer: str | None, data_dir: Path) -> None:
     """Delete dead letters; their facts stay in the log."""
-    count = _with_bus(data_dir, lambda bus: _for_each(bus, dead_letters.delete, numbers, all_, consumer))
+    count = _with_bus(data_dir, lambda bus: for_each(bus, dead_letters.delete, numbers, all_, consumer))
     click.echo(f"dropped {count:,}")
 
 
@@ -109,7 +109,7 @@ def resume(consumer: str, data_dir: Path) -> None:
     click.echo(f"{consumer} is resumed")
 
 
-async def _for_each(
+async def for_each(
     bus: Bus,
     action: Callable[[Bus, dead_letters.StoredDeadLetter], Awaitable[object]],
     numbers: tuple[int, ...],
@@ -117,8 +117,8 @@ async def _for_each(
     consumer: str | None,
 ) -> int:
     """Act on the dead letters of this moment, without later ones; how many."""
-    if all_ == bool(numbers):
-        raise click.UsageError("give numbers of dead letters, or --all")
+    if all_ == bool(numbers) or (numbers and consumer):
+        raise click.UsageError("give numbers of dead letters, or --all with or without --consumer")
     of_now = [kept async for kept in dead_letters.read_all(bus, consumer)] if all_ else []
     for kept in of_now:
         await action(bus, kept)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID, uuid4
 
+import click
 import nats.js.errors
 import pytest
 from structlog.testing import capture_logs
@@ -36,6 +37,7 @@ from kit.errors import Reject
 from kit.flow import compute_rates, measure_flow
 from kit.publisher import BusError, Outgoing
 from kit.telemetry import Telemetry
+from services.commands.dead import for_each
 from tests.support.servers import nats_server
 from tests.support.system import until
 
@@ -206,6 +208,27 @@ async def test_a_letter_that_could_not_be_redelivered_stays(bus: Bus) -> None:
     with pytest.raises(BusError):
         await dead_letters.requeue(bus, kept)
     assert await lying(bus) == [kept]
+
+
+async def test_the_command_acts_on_the_letters_that_are_named_and_on_no_other(bus: Bus) -> None:
+    async with working(bus, Moody(Reject("not today")), Moody(Reject("not here"))):
+        await publish(bus)
+
+        async def both() -> list[dead_letters.StoredDeadLetter] | None:
+            found = await lying(bus)
+            return found if len(found) == 2 else None
+
+        letters = await until(both, "both letters lie")
+    one = letters[0].number
+    for numbers, every, consumer in (((), False, None), ((one,), True, None), ((one,), False, OTHER.name)):
+        with pytest.raises(click.UsageError):
+            await for_each(bus, dead_letters.delete, numbers, every, consumer)
+    assert await lying(bus) == letters
+    assert await for_each(bus, dead_letters.delete, (), True, OTHER.name) == 1
+    (left,) = await lying(bus)
+    assert left.dead_letter.consumer == WORK.name
+    assert await for_each(bus, dead_letters.delete, (left.number,), False, None) == 1
+    assert await lying(bus) == []
 
 
 async def newer(bus: Bus, than: dead_letters.StoredDeadLetter) -> list[dead_letters.StoredDeadLetter]:
