@@ -129,7 +129,8 @@ async def activate(
 ) -> str:
     """Store a key's hash, or reactivate a revoked one; the name of its holder, which differs if the key is in use.
 
-    Raises: click.ClickException: there is no open account of this name.
+    Raises: click.ClickException: there is no open account of this name, or the holder has it with other rights or for
+    another account.
     """
     clock = SystemClock()
     now = clock.now()
@@ -146,8 +147,11 @@ async def activate(
         await connection.execute(
             row.on_conflict_do_update(index_elements=["key_hash"], set_=granted, where=t.revoked_at.is_not(None))
         )
-        found = await connection.execute(select(t.name).where(t.key_hash == hash_key(key)))
-        return str(found.scalar_one())
+        found = await connection.execute(select(t.name, t.account_id, t.rights).where(t.key_hash == hash_key(key)))
+        held = found.one()
+        if held.name == name and (held.account_id, set(held.rights)) != (owner, set(rights)):
+            raise click.ClickException("this key is in use for something else; revoke it first to change that")
+        return str(held.name)
 
 
 async def _list(database: Database, every: bool) -> list[Row]:

@@ -113,6 +113,8 @@ async def test_a_key_that_is_in_use_stays_its_holders(operator: Database, reader
     assert await activate(operator, "the reading club", "oe_guessed") == "the reading club"
     given = await activate(operator, "alice", "oe_guessed", rights=("audit",), username="alice")
     assert given == "the reading club"
+    with pytest.raises(click.ClickException, match="revoke it first"):
+        await activate(operator, "the reading club", "oe_guessed", rights=("audit",), username="alice")
     keys = InstanceKeys(SqlKeyRegister(reader), SystemClock(), fresh_s=0, denied_s=0)
     assert await keys.rights(sha256(b"oe_guessed").hexdigest()) == {"investigate", "corroborate"}
 
