@@ -34,6 +34,7 @@ from services.commands.terminal import format_count, show_progress
 
 STREAM_NAMES: Final = (*(stream.name for stream in STREAMS), *(f"KV_{each.name}" for each in (MARKS, RECEIPT_KEYS)))
 MANIFEST: Final = "manifest.json"
+UNFINISHED: Final = ".unfinished-"
 MAX_CONCURRENCY: Final = 8
 
 
@@ -80,7 +81,7 @@ def _backup(found: Servers, folder: Path) -> Manifest:
     blobs.mkdir(mode=0o700, parents=True, exist_ok=True)
     now = SystemClock().now()
     data = folder / f"data-{now:%Y%m%dT%H%M%S%f}"
-    with TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
+    with TemporaryDirectory(prefix=UNFINISHED, dir=folder) as unfinished:
         draft = Path(unfinished)
         saved = run(_collect(found, draft, blobs, {file.name: file.stat().st_size for file in blobs.iterdir()}))
         data.mkdir(mode=0o700)
@@ -97,7 +98,7 @@ def _backup(found: Servers, folder: Path) -> Manifest:
         )
         (draft / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1))
         (draft / MANIFEST).rename(folder / MANIFEST)
-    for old in set(folder.glob("data-*")) - {data}:
+    for old in {*folder.glob("data-*"), *folder.glob(f"{UNFINISHED}*")} - {data}:  # a killed backup leaves its own
         shutil.rmtree(old)
     for file in blobs.iterdir():  # erased blobs must leave the backup too
         if file.name not in saved.blobs:

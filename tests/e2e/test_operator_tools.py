@@ -80,6 +80,9 @@ async def test_what_an_operator_saves_comes_back_and_what_was_forgotten_does_not
                 assert "agree with the log" in await done(running, "replay", "--shadow")
 
                 assert "harbour master" in await looking.dump()
+                await done(running, "backup", str(backup))
+                (backup / ".unfinished-of-a-killed-one").mkdir()
+                (backup / ".unfinished-of-a-killed-one" / "ERRATA.snapshot").write_text("The harbour master …")
                 said = await done(running, "post", "erase", secret["url"], "--reason", "asked for")
                 assert said.startswith("erased ")
                 await looking.settled()
