@@ -22,11 +22,6 @@ from kit.bus import Bus
 from kit.dead_letters import Origin, redeliver
 from kit.ordered import OrderedLog, StoredMessage
 
-_IDS = (
-    *("post_id", "version_id", "investigation_id", "claim_id", "observation_id"),
-    *("job_id", "account_id", "period_id", "run_id", "subject_id", "assertion_id", "analysis_id", "requested_by"),
-)
-
 
 @dataclass(frozen=True)
 class Selection:
@@ -70,7 +65,7 @@ class SelectedFact:
 
 def aggregate_ids(event: Event) -> set[UUID]:
     """The ids of all aggregates that a fact names."""
-    found = {id_ for name in _IDS if isinstance(id_ := getattr(event, name, None), UUID)}
+    found = {id_ for id_ in vars(event).values() if isinstance(id_, UUID)}
     observation = getattr(event, "observation", None)
     if isinstance(observation, Observation):
         found.add(observation.observation_id)
