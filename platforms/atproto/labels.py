@@ -21,6 +21,7 @@ from platforms.atproto.cbor import Value, encode
 from platforms.atproto.did import K256_ORDER, format_key
 
 VERSION: Final = 1
+KEY_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,7 +33,10 @@ class LabelKey:
     @classmethod
     def parse(cls, hexadecimal: str) -> LabelKey:
         """Read 32 bytes in hexadecimal. Raises: ValueError: they are none, or no key."""
-        return cls(ec.derive_private_key(int.from_bytes(bytes.fromhex(hexadecimal)), ec.SECP256K1()))
+        secret = bytes.fromhex(hexadecimal)
+        if len(secret) != KEY_BYTES:
+            raise ValueError(f"a key has {KEY_BYTES} bytes, this one has {len(secret)}")
+        return cls(ec.derive_private_key(int.from_bytes(secret), ec.SECP256K1()))
 
     @property
     def multibase(self) -> str:

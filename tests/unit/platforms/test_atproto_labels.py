@@ -45,6 +45,12 @@ def test_another_implementation_verifies_every_signature() -> None:
         assert nonce_of_rfc_6979 == der, "RFC 6979 gives one signature"
 
 
+@pytest.mark.parametrize("secret", ["", "01", SECRET[:-2], f"{SECRET}00", "no key"])
+def test_what_is_no_whole_key_signs_nothing(secret: str) -> None:
+    with pytest.raises(ValueError, match=r"bytes|hexadecimal"):
+        LabelKey.parse(secret)
+
+
 def test_a_label_has_the_fields_of_the_specification() -> None:
     signed = LABEL.sign(KEY)
     assert {name: value for name, value in signed.items() if name != "sig"} == {
