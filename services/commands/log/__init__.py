@@ -21,7 +21,7 @@ from kit.settings import load
 from services.commands.log.exported import NotAnExport
 from services.commands.log.monitor import NotVisited, visit
 from services.commands.shared import Group, handle_errors, on_servers, run, run_on_servers
-from services.commands.terminal import clean_text
+from services.commands.terminal import clean, clean_text
 from services.notary.ledger import read_changes
 from services.notary.settings import Identity, NotarySettings
 from tlog.decision import prove_decision
@@ -173,7 +173,7 @@ def monitor(url: str, policy: Path, state: Path, exported: Path | None) -> None:
     except TlogError as error:
         raise click.BadParameter(str(error), param_hint="--policy") from error
     for alarm in report.alarms:
-        click.echo(click.style("ALARM ", fg="red") + str(alarm))
+        click.echo(click.style("ALARM ", fg="red") + clean(str(alarm)))
     if report.alarms:
         raise click.exceptions.Exit(1)
     click.echo(f"ok: {report.size:,} leaves, {report.new:,} of them new, {report.cosignatures} cosignatures")

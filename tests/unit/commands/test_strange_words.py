@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from analyses.claims.guard import make_guard
 from kit.dead_letters import DeadLetter, Origin, StoredDeadLetter
 from kit.ordered import StoredMessage
-from services.commands import claims, dead, tail
+from services.commands import claims, dead, log, tail
+from services.commands.log.monitor import Report
+from tests.support.notaries import POLICY
+from tlog.monitor import Alarm
 
 AT = datetime(2026, 7, 1, tzinfo=UTC)
 STRANGE = pytest.mark.parametrize("strange", ["\x1b[2J", "\x9b2J", "\x7f", "\u202egnp", "\u2066a\u2069", "\x07"])
@@ -31,6 +36,18 @@ def test_of_a_dead_letter(strange: str) -> None:
     letter = DeadLetter("ingest", f"refused: {strange}", Origin("ERRATA", 1, "errata.v1.post.observed.x"), 5)
     assert dead.format_line(StoredDeadLetter(1, AT, letter, body)).isprintable()
     assert all(line.isprintable() for line in dead.format_body(body).splitlines())
+
+
+@STRANGE
+def test_of_an_export_that_a_monitor_compares(strange: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def visit(*_: object) -> Report:
+        return Report(1, 1, 0, (Alarm(f"the finding {strange} is shown, and no leaf is about it"),))
+
+    monkeypatch.setattr(log, "visit", visit)
+    (tmp_path / "policy").write_bytes(bytes(POLICY))
+    ended = CliRunner().invoke(log.command, ["monitor", "http://[::1]/", "--policy", str(tmp_path / "policy")])
+    assert ended.exit_code == 1
+    assert ended.output.removesuffix("\n").isprintable()
 
 
 @STRANGE
