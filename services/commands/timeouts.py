@@ -17,6 +17,9 @@ UNLIMITED: Final = frozenset(
     {
         "audit",
         "backup",
+        "erase account",
+        "erase assertion",
+        "erase job",
         "export",
         "investigation replay",
         "ledger verify",
