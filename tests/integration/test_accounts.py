@@ -122,7 +122,10 @@ async def test_a_key_that_is_in_use_stays_its_holders(operator: Database, reader
 async def test_a_closed_account_opens_nothing_and_its_name_stays_taken(operator: Database, reader: Database) -> None:
     await alice(operator)
     await rotate_secret(operator, "alice", MasterKey.generate(), "whsec_one")
+    await activate(operator, "the reading club", "oe_of-somebody-else")
     assert await close_account(operator, "alice", erase=False) == 1
+    others = sha256(b"oe_of-somebody-else").hexdigest()
+    assert await InstanceKeys(SqlKeyRegister(reader), SystemClock(), fresh_s=0, denied_s=0).rights(others)
     assert await InstanceKeys(SqlKeyRegister(reader), SystemClock(), fresh_s=0, denied_s=0).principal(HASH) is None
     (closed,) = await list_accounts(operator, every=True)
     assert (closed.email, closed.has_webhook_secret) == (None, False)
@@ -238,6 +241,7 @@ def test_an_operator_manages_accounts_by_commands(database_url: str, tmp_path: P
     assert run("accounts", "add", "Alice")[0] == 2
     assert run("accounts", "add", "bob", "--tier", "gold")[0] == 2
     assert run("accounts", "add", "bob", "--tier", "enterprise", "--credit-limit", "12.5000001")[0] == 2
+    assert run("accounts", "tier", "alice", "enterprise", "--credit-limit=-1")[0] == 2
     assert run("accounts", "tier", "alice", "pro") == (0, "alice is pro")
     assert "$50.00" in run("accounts", "list")[1]
     assert run("accounts", "tier", "alice", "enterprise", "--credit-limit", "12.50")[0] == 0
@@ -256,6 +260,7 @@ def test_an_operator_manages_accounts_by_commands(database_url: str, tmp_path: P
     assert run("keys", "add", "laptop", "--right", "audit", "--account", "alice", "--key", KEY) == (0, KEY)
     assert run("keys", "list")[1].endswith("audit  of alice")
     assert run("accounts", "close", "alice") == (0, "closed alice; keys revoked: 1")
+    assert run("keys", "list")[1].startswith("no keys")
     assert run("accounts", "role", "alice", "admin")[0] == 1
     assert run("accounts", "close", "alice", "--erase") == (0, "erased alice; keys revoked: 0")
     assert run("accounts", "list", "--all")[1].startswith("no accounts")

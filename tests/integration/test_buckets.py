@@ -46,6 +46,14 @@ async def test_a_bucket_that_went_away_is_no_missing_value(nats_url: str) -> Non
             await bucket.get("some-entry")
 
 
+async def test_the_first_master_key_seals(nats_url: str) -> None:
+    run, new, old = UUID(int=4), MasterKey.generate(), MasterKey.generate()
+    async with connect(nats_url, name="buckets") as bus:
+        await topology.apply(bus)
+        assert await UserKeys(bus, (new, old)).attach(run, None, "sk-reader")
+        assert await UserKeys(bus, (new,)).open(run, None) == "sk-reader"
+
+
 async def test_a_sealed_key_opens_for_its_own_run_and_attachment_alone(nats_url: str) -> None:
     run, own, other = (UUID(int=number) for number in (1, 2, 3))
     async with connect(nats_url, name="buckets") as bus:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import click
@@ -13,11 +14,13 @@ from contracts.jobs.ids import format_job_id
 from contracts.topology import JOBS
 from contracts.v1 import CreditPosted, JobEnded, RunStarted
 from contracts.v1.ids import step_run_id
-from kit.bus import Bus
+from kit import topology
+from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.database import Database
 from kit.ephemeral import EphemeralTexts
 from kit.history import read_history
+from kit.vault import MasterKey
 from lifecycle.audits.credits import Terms
 from lifecycle.audits.runs import EXTRACT
 from lifecycle.audits.words import article_folder, run_folder
@@ -25,8 +28,9 @@ from services.commands.account_rows import add_account
 from services.commands.credit import Owner, adjust_credit, find_owner, read_period, render_adjustment
 from services.commands.job import cancel_job, describe, forget_job, load_job, render
 from tests.support.audits import ACCOUNT, LIMIT, MONTH, PERIOD, asked, hash_of, reserved
-from tests.support.concluding_jobs import ended, extracted, failed, fetched, planned
+from tests.support.concluding_jobs import ended, extracted, failed, fetched, planned, requested_analysis
 from tests.support.fakes import StillClock
+from tests.support.forked import Forked
 from tests.support.gateway import migrated
 from tests.support.mortal import Store
 from tests.support.servers import Prepare
@@ -101,6 +105,40 @@ async def test_an_account_is_found_by_its_name(database_url: str) -> None:
     await operator.close()
 
 
+def test_an_operator_gives_credit_back_and_charges_it_by_commands(
+    nats_url: str, database_url: str, tmp_path: Path
+) -> None:
+    environment = {
+        "OPENERRATA_DATABASE_URL": database_url,
+        "OPENERRATA_NATS_URL": nats_url,
+        "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
+        "OPENERRATA_S3_ACCESS_KEY": "none",
+        "OPENERRATA_S3_SECRET_KEY": "none",
+        "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
+    }
+
+    def run(*arguments: str) -> tuple[int, str]:
+        out = tmp_path / uuid4().hex
+        code = Forked(arguments, tmp_path, environment, out, out).wait(60)
+        return code, out.read_text()
+
+    def used(*arguments: str) -> int:
+        code, said = run("credit", *arguments, "--json")
+        assert code == 0, said
+        micro_usd: int = json.loads(said)["used_micro_usd"]
+        return micro_usd
+
+    async def apply() -> None:
+        async with connect(nats_url, name="test") as bus:
+            await topology.apply(bus)
+
+    asyncio.run(apply())
+    assert run("accounts", "add", "alice")[0] == 0
+    assert used("adjust", "alice", "3", "--charge", "--month", "2026-12") == 3_000_000
+    assert used("adjust", "alice", "0.50", "--month", "2026-12") == 2_500_000
+    assert (used("show", "alice", "--month", "2026-12"), used("show", "alice", "--month", "2026-11")) == (2_500_000, 0)
+
+
 async def test_a_job_is_shown_without_its_words(bus: Bus) -> None:
     await publish_job(bus)
     loaded = await load_job(bus, JOB)
@@ -119,11 +157,23 @@ async def test_a_cancelled_job_pays_for_what_was_begun(bus: Bus, has_failed: boo
     if has_failed:
         await bus.publish(failed(RUN), correlation=uuid4())
     await cancel_job(bus, JOB)
-    over = (await load_job(bus, JOB)).job.over
-    assert isinstance(over, JobEnded)
-    assert (over.outcome, over.charged_micro_usd) == ("CANCELED", 3_000 if has_failed else 84_000)
+    loaded = await load_job(bus, JOB)
+    charged = 3_000 if has_failed else 84_000
+    assert isinstance(loaded.job.over, JobEnded)
+    assert (loaded.job.over.outcome, loaded.job.over.charged_micro_usd) == ("CANCELED", charged)
+    assert (describe(loaded)["charged_micro_usd"], render(loaded)[4]) == (charged, f"charged   $0.{charged:06}")
     with pytest.raises(click.ClickException, match="is over: CANCELED"):
         await cancel_job(bus, JOB)
+
+
+async def test_a_cancelled_job_pays_for_analyses_that_its_plan_does_not_name_yet(bus: Bus) -> None:
+    bought = requested_analysis(RUN, JOB)
+    for event in (reserved(JOB), asked(JOB), fetched(JOB), begun(), extracted(JOB, RUN), bought):
+        await bus.publish(event, correlation=uuid4())
+    await cancel_job(bus, JOB)
+    over = (await load_job(bus, JOB)).job.over
+    assert over is not None
+    assert over.charged_micro_usd == 84_000
 
 
 async def test_words_are_removed_once_the_job_is_over(bus: Bus) -> None:

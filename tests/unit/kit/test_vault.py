@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from itertools import pairwise
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -79,6 +80,19 @@ def test_a_master_key_is_read_as_it_is_written(master: MasterKey) -> None:
 
 def test_generated_keys_differ() -> None:
     assert MasterKey.generate() != MasterKey.generate()
+
+
+def test_of_processes_that_make_the_master_key_at_once_all_have_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "master.key"
+
+    def make_later() -> MasterKey:
+        file.write_text(f"{MASTER}\n")
+        return OTHER
+
+    monkeypatch.setattr(MasterKey, "generate", make_later)
+    assert MasterKey.of_file(file) == MASTER
 
 
 @pytest.mark.parametrize("text", ["", "short", str(MASTER)[:-2], str(MASTER) + "AAAA", "ü" * 43, "!" * 43])
