@@ -16,6 +16,7 @@ from kit.bus import Bus
 from kit.database import Database
 from kit.pages import read_page
 from services.commands.controls import commit, open_list, read_versions
+from services.commands.export.run import export
 from services.commands.reviews.samples import wait_for_projection
 from services.curator.adapters import EventLog
 from services.curator.controls import BadList, ControlLists, ControlRuns
@@ -49,6 +50,12 @@ async def running(nats_url: str, database_url: str) -> AsyncIterator[Running]:
 async def facts(bus: Bus, *subjects: str) -> list[tuple[int, object]]:
     page = await read_page(bus, ERRATA.name, subjects, after=0, limit=1_000)
     return [(each.sequence, decode(each.subject, each.data).event) for each in page.messages]
+
+
+async def exported(reader: Database, folder: Path) -> int:
+    """How many controls an export names."""
+    (part,) = (await export(reader, folder, "jsonl"))["parts"]
+    return next(file["rows"] for file in part["files"] if file["table"] == "controls")
 
 
 @pytest.mark.requirement("TR-43")
@@ -100,6 +107,7 @@ async def test_controls_are_committed_to_hidden_and_opened(running: Running, dat
         run = control.run()
         await running.tell(*(run[1:] if place == 0 else (control.started(), control.drafted(), control.completed())))
     await settle()
+    assert await exported(reader, tmp_path / "before") == 0, "which posts are controls is known to nobody yet"
     async with pages_of(database_url, clock.now()) as router, client_of(router) as client:
         for _, event in requests:
             assert isinstance(event, InvestigationRequested)
@@ -109,6 +117,7 @@ async def test_controls_are_committed_to_hidden_and_opened(running: Running, dat
 
     assert await open_list(bus, reader, clock, lists, batch.id) == "3 of 3 have run, 1 were flagged"
     await settle()
+    assert await exported(reader, tmp_path / "after") == 3
     assert "nothing changed" in await open_list(bus, reader, clock, lists, batch.id)
     ((_, opened),) = await facts(bus, f"{ControlOpened.SUBJECT}.*")
     assert isinstance(opened, ControlOpened)

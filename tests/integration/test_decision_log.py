@@ -20,7 +20,7 @@ from tests.integration.readmodel_tables import owner
 from tests.support.explained import statements
 from tests.support.gateway import migrated, serving
 from tests.support.notaries import KEY, OPENED, POLICY, Instance, MemoryObjects
-from tests.support.public_record import ESSAY, MOON
+from tests.support.public_record import ESSAY, MOON, Article, Finding
 from tests.support.published_finding import ARTICLE, CLAIM, QUOTE, SUMMARY, Published, changed
 from tests.support.servers import Prepare
 from tests.support.sites import Answer, Sites
@@ -305,8 +305,13 @@ async def test_a_witness_with_another_unit_of_time_is_an_alarm(tmp_path: Path, t
 async def test_export_and_log_contradict_each_other_nowhere(logged: Logged, tmp_path: Path) -> None:
     """TR-16: Every finding of an export was logged in its words, and every logged one is shown or was taken back."""
     folder = tmp_path / "export"
+    unlisted = Article(
+        "en:90", "Only a reader knows this. So they say.", Finding("So they say.", "No."), verified=False
+    )
+    await logged.tell(unlisted.registered(), *unlisted.run())
     await logged.record()
     await logged.exported(folder)
+    assert not any(str(unlisted.investigation_id) in file.read_text() for file in folder.rglob("*.jsonl"))
     url, now = f"{logged.http.base_url}/log/v1/", datetime.now(UTC)
     report = await visit(url, POLICY, tmp_path / "seen", now, folder)
     assert report.alarms == ()

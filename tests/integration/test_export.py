@@ -166,8 +166,11 @@ async def test_a_second_run_adds_only_what_is_new_changed_or_gone(database_url: 
     manifest = await run(tmp_path / "export")
     assert counted(manifest)["posts"] == counted(manifest)["investigations"] == 1
     claims = counted(manifest)["claims"]
+    tape.add(Page("en:3", "Three is three.").registered())
+    await tell(database_url, tape)
     again = await run(tmp_path / "export")
     assert again["parts"] == manifest["parts"], "nothing is new"
+    assert again["positions"]["ERRATA"] == tape.records[-1].sequence, "and that is so up to now"
     assert not (tmp_path / "export" / "part-0002").exists()
 
     more = Tape()
@@ -280,7 +283,8 @@ async def test_an_author_who_asks_not_to_be_shown_is_left_out(database_url: str,
     tape.add(page.registered("again"))
     await tell(database_url, tape)
     await run(tmp_path / "export")
-    assert len(contents(tmp_path / "export")["posts"]) == 2
+    back = contents(tmp_path / "export")
+    assert [len(back[name]) for name in ("posts", "authors", "versions", "investigations")] == [2] * 4
 
 
 @pytest.mark.requirement("FH-164")
