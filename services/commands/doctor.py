@@ -28,7 +28,7 @@ from kit.servers_in_use import Servers
 from kit.settings import Infrastructure, SettingsError, load
 from services.commands.database import open_database, read_positions
 from services.commands.shared import on_servers, run_on_servers
-from services.commands.terminal import format_count
+from services.commands.terminal import clean, format_count
 
 CHECK_TIMEOUT_S = 15.0
 BROKER_TIMEOUT_S = 3.0
@@ -104,7 +104,7 @@ async def _run_check(check: Check) -> Finding:
 
 def _report(name: str, finding: Finding) -> int:
     mark = click.style("ok  ", fg="green") if finding.good else click.style("BAD ", fg="red")
-    click.echo(f"{mark}{name:<13} {finding.text}")
+    click.echo(f"{mark}{name:<13} {clean(finding.text)}")
     if finding.advice:
         click.echo(f"                  → {finding.advice}")
     return 0 if finding.good else 1

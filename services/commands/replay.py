@@ -26,7 +26,7 @@ from kit.settings import load
 from platforms import PLATFORMS
 from services.commands.database import open_database
 from services.commands.shared import on_servers, open_servers, run
-from services.commands.terminal import format_count, show_progress
+from services.commands.terminal import clean, format_count, show_progress
 from services.projector.adapters import BlobTexts
 from services.projector.ledger.chain import LedgerBroken
 from services.projector.rebuild.shadow import Difference, shadow
@@ -146,7 +146,7 @@ def _compare_with_shadow(found: Servers) -> None:
         click.echo(f"{each.table}: {each.only_live:,} rows only live, {each.only_shadow:,} only in the shadow")
         for side, rows in (("live  ", each.live), ("shadow", each.shadow)):
             for row in rows[:MAX_EXAMPLES]:
-                click.echo(f"  {side} {row[:300]}")
+                click.echo(f"  {side} {clean(row[:300])}")
     if differences:
         click.echo("the live tables differ from the log: `openerrata projector rebuild`", err=True)
         sys.exit(1)

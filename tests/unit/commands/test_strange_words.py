@@ -13,8 +13,10 @@ from click.testing import CliRunner
 from analyses.claims.guard import make_guard
 from kit.dead_letters import DeadLetter, Origin, StoredDeadLetter
 from kit.ordered import StoredMessage
-from services.commands import claims, dead, log, tail
+from kit.servers_in_use import Servers
+from services.commands import claims, dead, doctor, log, replay, tail
 from services.commands.log.monitor import Report
+from services.projector.rebuild.shadow import Difference
 from tests.support.notaries import POLICY
 from tlog.monitor import Alarm
 
@@ -48,6 +50,25 @@ def test_of_an_export_that_a_monitor_compares(strange: str, tmp_path: Path, monk
     ended = CliRunner().invoke(log.command, ["monitor", "http://[::1]/", "--policy", str(tmp_path / "policy")])
     assert ended.exit_code == 1
     assert ended.output.removesuffix("\n").isprintable()
+
+
+@STRANGE
+def test_of_a_fact_that_the_projector_refused(strange: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor._report("refused facts", doctor.Finding(False, f"1 refused; the newest is {strange}")) == 1
+    assert capsys.readouterr().out.removesuffix("\n").isprintable()
+
+
+@STRANGE
+def test_of_rows_that_differ_from_the_log(
+    strange: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def build(_: Servers) -> list[Difference]:
+        return [Difference("claim", 1, 1, (f'{{"text": "{strange}"}}',), ())]
+
+    monkeypatch.setattr(replay, "_build_shadow", build)
+    with pytest.raises(SystemExit):
+        replay._compare_with_shadow(Servers("nats://none", {}, None, None, {}, None, None, None, embedded=False))
+    assert all(line.isprintable() for line in capsys.readouterr().out.splitlines())
 
 
 @STRANGE
