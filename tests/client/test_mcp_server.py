@@ -90,6 +90,25 @@ async def test_corrections_of_a_post_are_read_from_the_public_record() -> None:
     assert json.loads(said)["investigations"][0]["claims"][0]["quote"] == "The sky is green."
 
 
+@pytest.mark.parametrize(
+    "answered",
+    ["<html>", "[" * 100_000, *(f'{{"result": {{"data": {data}}}}}' for data in ("null", '{"post": {}}'))],
+    ids=["page", "deep", "nothing", "part"],
+)
+async def test_what_is_no_record_of_a_post_is_said_to_be_none(server: JobServer, answered: str) -> None:
+    server.fail("GET /trpc/public.getPostInvestigations", Fault(200, body=answered.encode()))
+    failed, said = await call("corrections_of_post", platform="X", external_id="20")
+    assert (failed, said.endswith("no record of a post.")) == (True, True)
+
+
+async def test_a_model_reads_the_newest_few_results_of_a_post(server: JobServer) -> None:
+    found = {"post": {"id": "p"}, "investigations": [{"id": "00000000-0000-7000-8000-000000000001"}] * 9}
+    body = json.dumps({"result": {"data": found}}).encode()
+    server.fail("GET /trpc/public.getPostInvestigations", Fault(200, body=body))
+    failed, said = await call("corrections_of_post", platform="WIKIPEDIA", external_id="en:1")
+    assert (failed, len(json.loads(said)["investigations"])) == (False, 5)
+
+
 async def test_a_procedure_that_refuses_says_why(server: JobServer) -> None:
     refused = {
         "message": '[\n {"path": ["platform"], "message": "Input should be X"}\n]',

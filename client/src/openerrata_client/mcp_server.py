@@ -20,7 +20,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from openerrata_client.async_client import AsyncClient, AsyncJob
 from openerrata_client.calls import CANCEL_S
 from openerrata_client.corrections import investigation_call, post_call, read_data
-from openerrata_client.documents import OpenErrataError
+from openerrata_client.documents import OpenErrataError, UnreadableAnswerError
 from openerrata_client.errors import JobTimeoutError
 from openerrata_client.types import Options
 
@@ -105,9 +105,14 @@ async def corrections_of_post(platform: str, external_id: str) -> Mapping[str, J
     """
     async with _connect() as client:
         record = read_data(await client.fetch(post_call(platform, external_id)))
-        found = record["investigations"][:MOST_INVESTIGATIONS]
-        details = [read_data(await client.fetch(investigation_call(each["id"]))) for each in found]
-    return {"post": record["post"], "investigations": details}
+        try:
+            post, found = record["post"], [each["id"] for each in record["investigations"][:MOST_INVESTIGATIONS]]
+        except (KeyError, TypeError):
+            raise UnreadableAnswerError("The server's answer is no record of a post.") from None
+        return {
+            "post": post,
+            "investigations": [read_data(await client.fetch(investigation_call(id_))) for id_ in found],
+        }
 
 
 async def _report(job: AsyncJob, context: Context) -> str:
