@@ -46,6 +46,10 @@ QUESTIONS: Final[dict[str, tuple[Sequence[str], int]]] = {
     "all, and each": (("*", "at://*", f"{ONE}*", f"{ONE}/app.bsky.feed.post/1"), 0),
     "all, on": (("*",), 19_900),
     "many and few": (("at://did:plc:a*", "at://did:plc:b*", f"{ONE}/*"), 0),
+    "many, and letters that stand for others elsewhere": (
+        ("at://did:plc:a*", "at://did:plc:b*", "at://did_plc:c*", "at://did:plc:%*"),
+        0,
+    ),
     "letters that stand for others elsewhere": (("at://did:plc:%*", "at://did_plc*", "\\*", "%", "_"), 0),
 }
 
