@@ -48,7 +48,7 @@ from services.curator.record.displays import LoggedDisplays
 from services.curator.record.volumes import SqlVolumes
 from services.curator.record.watched import SqlWatchRecord
 from services.curator.volumes import Seen
-from services.curator.watch import Volumes, Watch
+from services.curator.watch import HELD, Volumes, Watch
 from services.projector.rebuild.rebuild import rebuild
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, owner
 from tests.support.fakes import StillClock
@@ -432,7 +432,8 @@ async def test_a_breaker_closes_after_48_hours_150_clean_controls_and_a_clean_ga
 
 async def test_what_a_breaker_stopped_is_released_together_once_it_is_closed(instance: Instance) -> None:
     await show_quote(instance, "Keepers say that ostriches never bury their heads.")
-    await instance.tell(BIRDS.changed(0, "SUSPENDED"))
+    beyond_quota = {"cause": "CONTROL", "note": HELD}
+    await instance.tell(BIRDS.changed(0, "SUSPENDED").model_copy(update=beyond_quota))
     await instance.tell(
         BreakerChanged(scope="ALL", state="OPEN", trigger="EVIDENCE", numbers="3 of 50 were flagged.", by="curator")
     )
@@ -467,7 +468,7 @@ async def test_what_a_breaker_stopped_is_released_together_once_it_is_closed(ins
     )
     assert await release() == "1 released"
     await instance.settle()
-    assert await instance.standing() == {OF_REAL: 1, OF_DEMO: 1}, "neither what is wrong nor what was doubted"
+    assert await instance.standing() == {OF_REAL: 1, OF_DEMO: 1}, "neither what is wrong nor what is beyond a quota"
     assert await release() == "0 released"
 
 
