@@ -130,8 +130,8 @@ async def test_what_reviewers_said_is_shown_and_can_be_recomputed(outside: Outsi
 
     assert await outside.review(lines, "RIGHT", "RIGHT", "PARTLY", "") == Imported(3, 0)
     assert await outside.review(lines, "RIGHT", "RIGHT", "PARTLY", "") == Imported(0, 3)
-    assert await outside.review(lines, "WRONG", reviewer="B") == Imported(1, 0)
-    assert await outside.stored(ReviewDecided) == 4
+    assert await outside.review(lines, "WRONG", "RIGHT", reviewer="B") == Imported(2, 0), "whatever A said"
+    assert await outside.stored(ReviewDecided) == 5
     page, machine = await outside.page()
     counted = {name: machine[name] for name in ("drawn", "reviewed", "right", "partly", "wrong")}
     assert counted == {"drawn": 4, "reviewed": 3, "right": 1, "partly": 1, "wrong": 1}
