@@ -10,9 +10,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from contracts.topology import ERRATA
 from contracts.v1 import BreakerChanged, FindingChanged
 from kit.bus import Bus
 from kit.history import read_history
+from kit.pages import read_last_sequence
 from kit.vault import MasterKey
 from tests.support.forked import Forked
 from tests.support.gateway import Running, migrated, serving
@@ -133,8 +135,13 @@ async def test_nothing_is_released_while_a_breaker_stops_it(running: Running, ru
     await Published(running, database_url).tell(
         BreakerChanged(scope="ALL", state="OPEN", trigger="EVIDENCE", numbers="3 of 50", by="curator")
     )
-    code, said = await run("release", CLAIM, "--note", "It is right.", "--mistake")
-    assert (code, said) == (1, "Error: a breaker stops it; see `openerrata breaker show`")
+    refused = (1, "Error: a breaker stops it; see `openerrata breaker show`")
+    assert await run("release", CLAIM, "--note", "It is right.", "--mistake") == refused
+    opened = await read_last_sequence(running.host.bus, ERRATA.name)
+    await Published(running, database_url).tell(
+        BreakerChanged(follows=opened, scope="ALL", state="HALF_OPEN", cause="An outage.", by="A")
+    )
+    assert await run("release", CLAIM, "--note", "It is right.", "--mistake") == refused, "its trial is not over"
     assert [change.state for change in await changes(running.host.bus)] == ["SUSPENDED"]
 
 
