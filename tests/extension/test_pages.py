@@ -260,11 +260,12 @@ async def test_a_page_that_the_browser_has_kept_is_as_its_reader_wants_it_now(ch
         await chromium.underlines(page, [])
         await page.evaluate("() => { setTimeout(() => history.back()); }")
         await page.wait_for_url(first.url, wait_until="commit")
-        assert await page.evaluate("() => globalThis.kept"), "the page is the one that was left"
+        await chromium.until(lambda: page.evaluate("() => globalThis.kept"), "the page is the one that was left")
         tab = await chromium.tab(page)
-        place = "async (key) => Object.values((await chrome.storage.local.get(key))[key]?.outcomes ?? {})"
+        place = "async ([key, url]) => { const { [key]: tab } = await chrome.storage.local.get(key);"
+        place += " return tab?.pageUrl === url ? Object.values(tab.outcomes) : []; }"
         await chromium.until(
-            lambda: chromium.chrome(place, f"tab:{tab}"),
+            lambda: chromium.chrome(place, [f"tab:{tab}", first.url]),
             "its finding has its place",
             lambda found: found == ["anchored"],
         )

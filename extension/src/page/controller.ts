@@ -166,6 +166,7 @@ export function start(doc: Document): () => void {
       onToneChange: () => ui.updateTone(),
       onReturn() {
         // A page in the cache is sent nothing: what its reader has changed meanwhile has to be asked for.
+        settings = { ...settings, active: false };
         session.end();
         requestSettings(0);
       },
