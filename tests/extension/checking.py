@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Frame, Page
 
-from tests.extension.chromium import Reader, reader
+from tests.extension.chromium import WITHIN_S, Reader, reader
 from tests.extension.loopback_model import LoopbackModel, loopback_model
 from tests.extension.posts import Post
 from tests.support.certificates import certificate_for
+from tests.support.system import until
 
 SEARCH: Final = "html.duckduckgo.com"
 HANDLE: Final = "alice.example"
@@ -124,10 +125,22 @@ async def point(page: Page, rkey: str) -> tuple[float, float]:
 
 async def press(chromium: Reader, page: Page, rkey: str) -> Frame:
     """Point at a post and press the button beside it; its card."""
-    place = await point(page, rkey)
-    await chromium.until(lambda: page.evaluate(HAS_BUTTON, list(place)), "the button is shown")
-    await page.mouse.click(*place)
+    await page.mouse.click(*await pointed(chromium, page, rkey))
     return await chromium.frame(page)
+
+
+async def pointed(chromium: Reader, page: Page, rkey: str) -> tuple[float, float]:
+    """Point at a post until the button is shown beside it; where that is.
+
+    A script that runs listens only once its worker has answered, and until then pointing brings no button.
+    """
+
+    async def place() -> tuple[float, float] | None:
+        await page.mouse.move(1, 1)
+        at = await point(page, rkey)
+        return at if await page.evaluate(HAS_BUTTON, list(at)) else None
+
+    return await until(place, "the button is shown", within_s=WITHIN_S)
 
 
 async def put_away(chromium: Reader, page: Page, act: Coroutine[Any, Any, None]) -> None:

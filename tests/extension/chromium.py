@@ -136,6 +136,10 @@ class Reader:
         said: str = await self.chrome("(tabId) => chrome.action.getBadgeText({ tabId })", await self.tab(page))
         return said
 
+    async def shows(self, page: Page, badge: str) -> None:
+        """Wait until the toolbar button says this over a tab: popup and page may hear of a change before it does."""
+        await self.until(lambda: self.badge(page), f"the button says “{badge}”", lambda said: said == badge)
+
     async def popup(self, page: Page) -> Page:
         """The popup over a tab, in a tab of its own."""
         tab = await self.tab(page)

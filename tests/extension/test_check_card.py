@@ -19,6 +19,7 @@ from tests.extension.checking import (
     item,
     page_of,
     point,
+    pointed,
     press,
     put_away,
     ready,
@@ -161,8 +162,7 @@ async def test_a_card_stays_with_its_post_when_the_page_reuses_the_element(packa
         await page.evaluate("() => { document.querySelector('.post').innerHTML = before; }")
         await chromium.until(lambda: card_height(frame), "it is back", lambda height: height > 1)
         await put_away(chromium, page, page.keyboard.press("Escape"))
-        place = await point(page, "3next")
-        await chromium.until(lambda: page.evaluate(HAS_BUTTON, list(place)), "the button is shown")
+        place = await pointed(chromium, page, "3next")
         await page.evaluate("document.querySelectorAll('.post')[2].querySelectorAll('a')[1].removeAttribute('href')")
         await page.mouse.click(*place)
         frame = await chromium.frame(page)
@@ -181,8 +181,7 @@ async def test_the_button_and_card_by_pointer_keyboard_popup_and_screen_reader(p
     """WCAG 1.4.13: Escape puts the button away until another post is pointed at."""
     async with checking(package, tmp_path) as (chromium, model):
         page = await ready(chromium, feed())
-        place = list(await point(page, "3own"))
-        await chromium.until(lambda: page.evaluate(HAS_BUTTON, place), "the button is shown")
+        place = list(await pointed(chromium, page, "3own"))
         assert ("button", words("checkButton")) in await spoken(chromium, page)
         await page.keyboard.press("Escape")
         assert not await page.evaluate(HAS_BUTTON, place)

@@ -24,6 +24,7 @@ from tests.extension.checking import (
     switch,
 )
 from tests.extension.chromium import ROOT, Reader, words
+from tests.extension.loopback_model import LoopbackModel
 from tests.extension.posts import Post
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension-checks")]
@@ -57,6 +58,11 @@ async def settings_page(chromium: Reader) -> Page:
 async def save(options: Page) -> None:
     """Save the settings of checks."""
     await options.get_by_role("button", name=words("optionsChecksSave")).click()
+
+
+async def searches(model: LoopbackModel) -> int:
+    """How often something was searched for."""
+    return len(model.searched)
 
 
 @pytest.mark.requirement("FS-41", "FS-42")
@@ -145,7 +151,9 @@ async def test_the_prompt_is_edited_and_reset(package: Path, tmp_path: Path) -> 
             else:
                 await reset.click()
                 assert await prompt.input_value() == PROMPT
+            tests = len(model.searched)
             await save(options)
+            await chromium.until(lambda: searches(model), "the search is tested", tests.__lt__)
             await options.get_by_text("DuckDuckGo returns 2 results").wait_for()
             assert await chromium.chrome(STORED, "verdictPrompt") == own
             model.script(*model.turns)

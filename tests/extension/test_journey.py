@@ -46,7 +46,7 @@ async def test_from_a_post_to_its_public_page(site: str, chromium: Reader, world
     await popup.get_by_text(words("popupFoundMany", 2)).wait_for()
     await chromium.shot(popup, f"{site}-popup")
     await popup.close()
-    assert await chromium.badge(page) == "2"
+    await chromium.shows(page, "2")
     assert await chromium.red(page, f"{site}-2-underlined") > before + 300
     assert await page.evaluate("seen") == [], "underlines change nothing on the page"
 

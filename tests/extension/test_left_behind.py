@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.extension import posts
-from tests.extension.checking import HAS_BUTTON, checking, feed, point, ready
+from tests.extension.checking import HAS_BUTTON, checking, feed, pointed, ready
 from tests.extension.chromium import PERMISSIONS, reader
 from tests.extension.conftest import KEY, World
 from tests.extension.long_page import answers_with
@@ -47,9 +47,9 @@ async def test_a_button_that_an_update_left_behind_goes_when_it_is_pressed(packa
         page.on("pageerror", lambda error: errors.append(str(error.stack)))
         manager = await chromium.context.new_page()
         await manager.goto(PERMISSIONS)
-        place = await point(page, "3own")
-        await chromium.until(lambda: page.evaluate(HAS_BUTTON, list(place)), "the button is shown")
+        place = await pointed(chromium, page, "3own")
         await manager.evaluate("(id) => chrome.developerPrivate.reload(id, { failQuietly: true })", chromium.id)
+        await chromium.until(lambda: chromium.own(page, "chrome.runtime?.id === undefined"), "its script is cut off")
         await page.mouse.click(*place)
         assert not await page.evaluate(HAS_BUTTON, list(place))
         assert errors == []

@@ -381,7 +381,7 @@ async def test_three_hundred_findings(chromium: Reader, world: World) -> None:
         await chromium.underlines(page, sentences)
     finally:
         chromium.answers.clear()
-    assert await chromium.badge(page) == "300"
+    await chromium.shows(page, "300")
     await page.bring_to_front()
     await chromium.point(page, sentences[250])
     frame = await chromium.frame(page)

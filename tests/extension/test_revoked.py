@@ -43,7 +43,7 @@ async def test_open_and_kept_pages_are_left_at_once(chromium: Reader, world: Wor
             await chromium.underlines(open_one, [])
             await kept.evaluate("() => { setTimeout(() => history.back()); }")
             await kept.wait_for_url(url, wait_until="commit")
-            assert await kept.evaluate("() => globalThis.kept"), "the page is the one that was left"
+            await chromium.until(lambda: kept.evaluate("() => globalThis.kept"), "the page is the one that was left")
             await chromium.underlines(kept, [])
         finally:
             await access(chromium, "ON_ALL_SITES")
