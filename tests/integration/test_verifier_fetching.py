@@ -104,13 +104,13 @@ async def test_nonsense_is_not_asked() -> None:
 
 
 async def test_patience_ends() -> None:
-    async with fetching(replace(PATIENCE, deadline_s=0.5, timeout_s=0.2)) as (sites, fetcher, request):
+    async with fetching() as (sites, fetcher, request):
         sites.fail("slow")
         began = asyncio.get_running_loop().time()
         outcome = await fetcher.fetch(request)
         assert isinstance(outcome, Unavailable)
         assert outcome.reason == "timeout"
-        assert asyncio.get_running_loop().time() - began < 2.0
+        assert asyncio.get_running_loop().time() - began < 4 * PATIENCE.deadline_s
         assert 2 <= len(sites.requests) <= 3
 
 
@@ -129,7 +129,7 @@ async def test_a_site_that_asks_for_more_time_than_there_is_gets_it() -> None:
 
 
 async def test_a_failing_host_is_left_alone_and_then_tried_once() -> None:
-    patience = replace(PATIENCE, retries=0, breaker_failures=3, breaker_pause_s=0.3)
+    patience = replace(PATIENCE, retries=0, breaker_failures=3, breaker_pause_s=2.0)
     async with fetching(patience) as (sites, fetcher, request):
         sites.fail("server_error")
         outcomes = [await fetcher.fetch(request) for _ in range(6)]
@@ -137,11 +137,11 @@ async def test_a_failing_host_is_left_alone_and_then_tried_once() -> None:
         assert reasons == ["server_error"] * 3 + ["site_unavailable"] * 3
         assert len(sites.requests) == 3
         sites.heal()
-        async with asyncio.timeout(5):
-            while True:
-                if await fetcher.fetch(request) == b"the page":
-                    break
-                await asyncio.sleep(0.01)
+
+        async def answered() -> bool:
+            return await fetcher.fetch(request) == b"the page"
+
+        await until(answered, "the host is asked again")
         assert len(sites.requests) == 4
         assert await fetcher.fetch(request) == b"the page"
 
@@ -181,7 +181,7 @@ async def test_a_host_is_asked_by_few_at_once() -> None:
 
 
 async def test_those_whose_turn_never_comes_get_an_answer_too() -> None:
-    patience = replace(PATIENCE, per_host=1, deadline_s=0.4, timeout_s=10.0)
+    patience = replace(PATIENCE, per_host=1, timeout_s=2 * PATIENCE.deadline_s)
     async with fetching(patience) as (sites, fetcher, request):
         sites.fail("slow")
         outcomes = await asyncio.gather(*(fetcher.fetch(request) for _ in range(3)))
@@ -206,7 +206,7 @@ async def test_a_pause_that_one_was_asked_for_holds_for_all_and_one_tries_afterw
 
 
 async def test_a_crowd_does_not_shut_a_healthy_host() -> None:
-    patience = replace(PATIENCE, per_host=1, deadline_s=0.6, timeout_s=0.5, breaker_failures=2, retries=0)
+    patience = replace(PATIENCE, per_host=1, deadline_s=2.4, timeout_s=2.0, breaker_failures=2, retries=0)
     async with fetching(patience) as (sites, fetcher, request):
         sites.fail("slow")
         first = asyncio.create_task(fetcher.fetch(request))
