@@ -41,6 +41,7 @@ from tests.support.fakes import (
     transient,
     without_credit,
 )
+from tests.support.virtual import run_virtually
 
 
 @pytest.mark.requirement("3.7-03", "3.7-06")
@@ -167,11 +168,10 @@ class Stalled(ScriptedModel):
         await asyncio.Event().wait()
 
 
-async def test_an_attempt_that_reaches_its_deadline_ends_the_run_and_keeps_what_was_paid_for() -> None:
+def test_an_attempt_that_reaches_its_deadline_ends_the_run_and_keeps_what_was_paid_for() -> None:
     log, model = MemoryLog(requested(), versions={VERSION_ID: snapshot()}), Stalled()
-    works = investigator_over(log, MemoryTexts(), model, run_s=0.05)
-    async with asyncio.timeout(2):
-        outcome = await handled(works.on_investigation_requested(requested(), 1), log)
+    works = investigator_over(log, MemoryTexts(), model, run_s=60.0)
+    outcome = run_virtually(handled(works.on_investigation_requested(requested(), 1), log))
     end = outcome.facts[-1]
     assert isinstance(end, InvestigationFailed)
     assert (end.failure, end.error_name, end.fault) == ("NON_RETRYABLE", "RunTimeout", "RUN")

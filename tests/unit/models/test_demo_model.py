@@ -21,6 +21,7 @@ from kit.models.demo import DemoModel
 from kit.models.demo_catalogue import Catalogue
 from kit.models.replay import ReplayModel
 from tests.support.demo_runs import FACT_CHECK, MODEL, brief, doubt, flagged, investigate, review, submitted
+from tests.support.virtual import run_virtually
 
 TEXT = "We talked for an hour. Bats are blind. The tea was good. Spiders are insects. We went home."
 DISPUTED = "We talked for an hour. Breakfast is the most important meal of the day. The tea was good."
@@ -183,11 +184,13 @@ async def test_a_pace_puts_time_between_findings() -> None:
         assert time.monotonic() - started >= 0.09
 
 
-async def test_runs_with_a_pace_do_not_hold_each_other_up() -> None:
-    model = DemoModel(pace_s=0.05)
-    started = time.monotonic()
-    await asyncio.gather(*(investigate(TEXT, model) for _ in range(20)))
-    assert time.monotonic() - started < 1.0
+def test_runs_with_a_pace_do_not_hold_each_other_up() -> None:
+    async def took_s(runs: int) -> float:
+        model = DemoModel(pace_s=0.05)
+        await asyncio.gather(*(investigate(TEXT, model) for _ in range(runs)))
+        return asyncio.get_running_loop().time()
+
+    assert run_virtually(took_s(20)) == run_virtually(took_s(1)) > 0
 
 
 async def test_there_is_no_key_to_try() -> None:

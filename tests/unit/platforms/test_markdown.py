@@ -135,10 +135,10 @@ def test_depth_of_marks_is_bounded() -> None:
 
 
 def test_too_many_tags_are_refused_and_quickly() -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(UnparseableHtml):
         rendered("<br>" * (MAX_TAGS + 1))
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1
     assert rendered("<br>" * 1_000 + "a" + "<br>" * 1_000).text == "a"
 
 

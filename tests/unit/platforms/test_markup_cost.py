@@ -50,10 +50,10 @@ SLOW_TO_SCAN = ["<b ", "<!--", "<!", "<x y=", "</", "<b =", '<b x="', "<", "<scr
 
 
 def refusal_time(html: str) -> float:
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(UnparseableHtml):
         html_to_text(html)
-    return time.perf_counter() - started
+    return time.thread_time() - started
 
 
 @pytest.mark.parametrize("name", DEEP)
@@ -75,12 +75,12 @@ def test_large_pages_are_read(name: str) -> None:
 @pytest.mark.parametrize("piece", SLOW_TO_SCAN)
 def test_the_look_itself_is_linear(piece: str) -> None:
     html = piece * 200_000 + "<i>" * 2_000
-    started = time.perf_counter()
+    started = time.thread_time()
     try:
         refuse_costly(html)
     except UnparseableHtml as refusal:
         assert refusal.reason  # noqa: PT017 (a refusal is one of two good ends)
-    assert time.perf_counter() - started < 10
+    assert time.thread_time() - started < 10
 
 
 NAMES = 200_000

@@ -210,7 +210,7 @@ def test_the_normative_form_expands_fifteen_more_contractions(short: str, long: 
 
 @pytest.mark.parametrize("text", ["\u0301\u0323" * 100_000, "Σ\u0301" * 50_000, "don't" * 50_000, "\ud800" * 100_000])
 def test_long_texts_take_no_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     for normalise in VERSIONS.values():
         sha256(normalise(text, "en").encode())
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
