@@ -245,10 +245,11 @@ async def test_a_site_that_asks_for_a_pause_is_left_alone(world: World, sites: S
     """2.9-06: Degraded path on fetch failure.
     2.9-14: Fetch failure reason kept for audit.
     """
-    sites.retry_after = "3"
+    sites.retry_after = "8"
     sites.fail("rate_limited")
+    began = monotonic()
     first = await world.answered(wikipedia(sites).observation)
-    asked, paused_at = len(sites.requests), monotonic()
+    asked = len(sites.requests)
     second = await world.answered(wikipedia(sites).observation)
     assert [first["provenance"], second["provenance"]] == ["CLIENT_FALLBACK"] * 2
     assert (await world.failure(first))[0] == "rate_limited"
@@ -261,7 +262,7 @@ async def test_a_site_that_asks_for_a_pause_is_left_alone(world: World, sites: S
         return bool(version["provenance"] == "SERVER_VERIFIED")
 
     await until(confirmed, "the site is asked again")
-    assert monotonic() - paused_at > 2
+    assert monotonic() - began > 8
 
 
 @pytest.mark.requirement("2.1-11", "3.5-03")

@@ -154,7 +154,7 @@ class Command:
         family = psutil.Process(self.process.pid).children(recursive=True)
         self.process.send(signal.SIGINT)
         code = await self.process.ended(within_s=WITHIN_S)
-        assert psutil.wait_procs(family, timeout=5)[1] == []
+        assert psutil.wait_procs(family, timeout=WITHIN_S)[1] == []
         return code, self.said()
 
     def said(self) -> str:

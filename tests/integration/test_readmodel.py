@@ -69,10 +69,12 @@ async def test_readers_see_everything(database_url: str) -> None:
 
 async def test_migrating_twice_at_once_and_again(stack: Servers) -> None:
     with stack.database() as url:
-        await asyncio.gather(*(migrate(url) for _ in range(4)))
         began = time.perf_counter()
+        await asyncio.gather(*(migrate(url) for _ in range(4)))
+        first_s, began = time.perf_counter() - began, time.perf_counter()
         await migrate(url)
-        assert time.perf_counter() - began < 1.0
+        again_s = time.perf_counter() - began
+        assert again_s < first_s / 2
         async with await owner(url) as db:
             for schema in ("ledger", "readmodel"):
                 found = await db.execute(f"SELECT version_num FROM {schema}.alembic_version")
