@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
 from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested, FlagRaised, FlagResolved
@@ -21,11 +22,10 @@ def requests(number: int, claim: str = "canonical") -> AssertionAnalysisRequeste
 
 def cites(number: int, *addresses: str) -> AssertionAnalysed:
     """Its analysis, which cites pages."""
-    now = SystemClock().now()
     given = {
         "citations": tuple(map(_cite, addresses)),
         "body": words(f"body {number}"),
-        "expires_at": now.replace(year=now.year + 1),
+        "expires_at": SystemClock().now() + timedelta(days=365),
     }
     return analysed(assertion(number), run(number)).model_copy(update=given)
 
