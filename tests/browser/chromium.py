@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_args
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page, async_playwright, expect
 
 Rule = Literal["htmlText", "pageImages", "articleText", "normalized", "assigned"]
 
@@ -56,6 +56,8 @@ content="default-src 'none'; script-src 'unsafe-eval'"><title>rules</title>"""
 APPLY: Final = "([rule, inputs]) => JSON.stringify(JSON.parse(inputs).map((input) => rules[rule](input)))"
 START_WITHIN_S: Final = 60.0
 ANSWER_WITHIN_S: Final = 60.0
+
+expect.set_options(timeout=1000 * ANSWER_WITHIN_S)
 
 T = TypeVar("T")
 

@@ -6,6 +6,7 @@ Screenshots of every page are kept in `.artifacts/site`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import cache
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import pytest
-from playwright.async_api import Browser, Page, Request, async_playwright
+from playwright.async_api import Browser, Page, Request, async_playwright, expect
 
 from contracts.v1 import AppealProofChecked
 from contracts.v1.ids import author_id
@@ -218,9 +219,9 @@ async def test_a_finding_and_its_place_lead_to_each_other(chromium: Browser, sit
     line = await page.locator("#place-1").evaluate("node => getComputedStyle(node).textDecorationStyle")
     assert line == "wavy"
     await page.get_by_role("link", name="Its place in the text").first.click()
-    assert page.url.endswith("#place-1")
+    await expect(page).to_have_url(re.compile("#place-1$"))
     await page.get_by_role("link", name="Finding 1").click()
-    assert page.url.endswith("#finding-1")
+    await expect(page).to_have_url(re.compile("#finding-1$"))
 
 
 async def test_hostile_texts_run_nothing_and_load_nothing(chromium: Browser, site: str) -> None:
@@ -260,9 +261,9 @@ async def test_a_reader_searches_without_a_script(chromium: Browser, site: str) 
     await page.get_by_label("Words, a title, an author or an address").fill("goldfish")
     await page.get_by_label("Site").select_option("Substack")
     await page.get_by_role("button", name="Search").click()
-    assert await page.locator("article").count() == 1
+    await expect(page.locator("article")).to_have_count(1)
     await page.get_by_role("link", name="Notes on attention").click()
-    assert page.url == site + PAGES["demo"]
+    await expect(page).to_have_url(site + PAGES["demo"])
 
 
 DESK: Final = ("", "/claims", f"/claims/{SHIPS}", f"/claims/{TIDES}", "/flags", "/edits", "/appeals", "/nowhere")
@@ -273,6 +274,7 @@ async def log_in(page: Page, desk: DeskServer, key: str) -> None:
     assert page.url == f"{desk.url}/desk/login"
     await page.get_by_label("API key").fill(key)
     await page.get_by_role("button", name="Log in").click()
+    await expect(page).to_have_url(f"{desk.url}/desk")
 
 
 async def test_the_desk_in_both_themes_and_at_phone_width(chromium: Browser, desk: DeskServer, artifacts: Path) -> None:
@@ -305,24 +307,23 @@ async def test_everybody_can_use_the_desk(chromium: Browser, desk: DeskServer) -
 async def test_a_moderator_works_without_a_script(chromium: Browser, desk: DeskServer) -> None:
     page = await paper(chromium, "dark", "phone", [], scripts=False)
     await log_in(page, desk, "oe_moderator")
-    assert page.url == f"{desk.url}/desk"
     await page.get_by_role("link", name="Flags").click()
     await page.get_by_label("Your reason").fill("It is.")
     await page.get_by_role("button", name="Accept").click()
-    assert await page.get_by_role("status").inner_text() == "Stored. Pages show it within a second or two."
+    await expect(page.get_by_role("status")).to_have_text("Stored. Pages show it within a second or two.")
     await page.goto(f"{desk.url}/desk/claims/{SHIPS}")
     await page.locator("[name=wording]").fill("Ships sail at one.")
     await page.get_by_label("Reason, which is public").fill("They do.")
     await page.get_by_role("button", name="Save as version 4").click()
-    assert page.url == f"{desk.url}/desk/claims/{SHIPS}?done=4"
+    await expect(page).to_have_url(f"{desk.url}/desk/claims/{SHIPS}?done=4")
     await page.get_by_label("Reason, which is public").fill("They do, I say.")
     await page.locator("[name=wording]").fill("Ships sail at two.")
     await page.get_by_role("button", name="Save as version 4").click()
-    assert await page.get_by_role("heading", level=1).inner_text() == "Changed meanwhile"
-    assert await page.get_by_text("Ships sail at two.").is_visible()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Changed meanwhile")
+    await expect(page.get_by_text("Ships sail at two.")).to_be_visible()
     await page.go_back()
     await page.get_by_role("button", name="Log out").click()
-    assert page.url == f"{desk.url}/desk/login"
+    await expect(page).to_have_url(f"{desk.url}/desk/login")
     await page.goto(f"{desk.url}/desk/flags")
     assert page.url == f"{desk.url}/desk/login"
 
