@@ -57,29 +57,30 @@ async def test_subscribers_of_labels_reach_the_gateway(tmp_path: Path) -> None:
     async def subscribe(socket: ServerConnection) -> None:
         await socket.send(socket.request.headers["X-Forwarded-For"] if socket.request else "")
 
-    with bind("127.0.0.1", 0) as free:
-        address = "{}:{}".format(*free.getsockname())
-    async with serve(subscribe, "127.0.0.1", 0) as gateway:
-        port = gateway.sockets[0].getsockname()[1]
-        text = CONFIGURATION.read_text().replace("127.0.0.1:8787", f"127.0.0.1:{port}")
-        (tmp_path / "ours.conf").write_text(text.replace("listen 8080", f"listen {address}"))
-        (tmp_path / "nginx.conf").write_text(
-            f"daemon off; master_process off; pid {tmp_path}/pid; error_log stderr; events {{}}\n"
-            f"http {{ access_log off; include {tmp_path}/ours.conf;\n"
-            + "".join(f"{each}_temp_path {tmp_path}/{each};\n" for each in TEMPORARY)
-            + "}\n"
-        )
-        nginx = await asyncio.create_subprocess_exec(find_nginx(), "-p", tmp_path, "-c", tmp_path / "nginx.conf")
+    # One port is bound and not listened on, so that nobody else is given it before nginx.
+    with bind("127.0.0.1", 0) as kept:
+        address = "{}:{}".format(*kept.getsockname())
+        async with serve(subscribe, "127.0.0.1", 0) as gateway:
+            port = gateway.sockets[0].getsockname()[1]
+            text = CONFIGURATION.read_text().replace("127.0.0.1:8787", f"127.0.0.1:{port}")
+            (tmp_path / "ours.conf").write_text(text.replace("listen 8080", f"listen {address}"))
+            (tmp_path / "nginx.conf").write_text(
+                f"daemon off; master_process off; pid {tmp_path}/pid; error_log stderr; events {{}}\n"
+                f"http {{ access_log off; include {tmp_path}/ours.conf;\n"
+                + "".join(f"{each}_temp_path {tmp_path}/{each};\n" for each in TEMPORARY)
+                + "}\n"
+            )
+            nginx = await asyncio.create_subprocess_exec(find_nginx(), "-p", tmp_path, "-c", tmp_path / "nginx.conf")
 
-        async def forwarded() -> str | None:
+            async def forwarded() -> str | None:
+                try:
+                    async with connect(f"ws://{address}{SUBSCRIBE}", open_timeout=10) as socket:
+                        return str(await socket.recv())
+                except OSError:
+                    return None
+
             try:
-                async with connect(f"ws://{address}{SUBSCRIBE}", open_timeout=10) as socket:
-                    return str(await socket.recv())
-            except OSError:
-                return None
-
-        try:
-            assert await until(forwarded, "nginx listens") == "127.0.0.1"
-        finally:
-            nginx.terminate()
-            await nginx.wait()
+                assert await until(forwarded, "nginx listens") == "127.0.0.1"
+            finally:
+                nginx.terminate()
+                await nginx.wait()

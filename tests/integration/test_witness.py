@@ -80,19 +80,19 @@ class Operator:
 @asynccontextmanager
 async def operating(folder: Path) -> AsyncIterator[tuple[Operator, tuple[VerifierKey, ...]]]:
     """An operator whose new witness knows the log, and its keys."""
-    with bind("127.0.0.1", 0) as free:
-        operator = Operator(folder, free.getsockname()[1])
-    try:
-        code, said = await operator.run("init", "witness.example/w1")
-        assert code == 0, said
-        keys = tuple(VerifierKey.parse(line) for line in said.split() if line.startswith("witness.example/w1+"))
-        code, said = await operator.run("add", str(LOG_KEY.verifier))
-        assert (code, f"knows {ORIGIN}" in said) == (0, True), said
-        yield operator, keys
-    finally:
-        for process in operator.processes:
-            if process.alive:
-                await process.kill()
+    with bind("127.0.0.1", 0) as kept:  # bound and not listened on, so that nobody else is given the port
+        operator = Operator(folder, kept.getsockname()[1])
+        try:
+            code, said = await operator.run("init", "witness.example/w1")
+            assert code == 0, said
+            keys = tuple(VerifierKey.parse(line) for line in said.split() if line.startswith("witness.example/w1+"))
+            code, said = await operator.run("add", str(LOG_KEY.verifier))
+            assert (code, f"knows {ORIGIN}" in said) == (0, True), said
+            yield operator, keys
+        finally:
+            for process in operator.processes:
+                if process.alive:
+                    await process.kill()
 
 
 async def test_an_operator_makes_starts_and_stops_a_witness(tmp_path: Path) -> None:
