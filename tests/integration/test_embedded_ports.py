@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from kit.embedded import EmbeddedError
 from kit.embedded.child import Child, Program
 from kit.embedded.nats import Nats
-from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, are_free, ensure_ports, listening, listens
+from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, POLL_S, are_free, ensure_ports, listening, listens
 from kit.embedded.seaweedfs import SeaweedFs
 from kit.embedded.server import Endpoints, Server, ServerHome, wait_until_ready
 
@@ -102,6 +103,20 @@ def test_ports_that_stay_taken_are_replaced(tmp_path: Path) -> None:
     assert ensure_ports(record, 2) == others
 
 
+def take(stranger: socket.socket, port: int) -> None:
+    """Bind a port, which whoever looks for a free one holds for a moment."""
+    stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            stranger.bind((LOOPBACK, port))
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(POLL_S)  # between two tries of the port, as `ensure_ports` does
+
+
 def test_a_stranger_on_our_port_is_not_our_server(tmp_path: Path) -> None:
     # Bound but not listening: the port still looks free, as in the moment between looking and starting.
     with socket.socket() as stranger, (tmp_path / "lock").open("w") as lock:
@@ -114,8 +129,7 @@ def test_a_stranger_on_our_port_is_not_our_server(tmp_path: Path) -> None:
         for child in running:
             child.ask_to_stop()
             child.wait_stopped(5)
-        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        stranger.bind((LOOPBACK, port))
+        take(stranger, port)
         lost = server.start()
         stranger.listen()
         assert server.add_endpoints(Endpoints()).nats_url.endswith(f":{port}")
@@ -141,8 +155,7 @@ def test_a_port_that_was_held_for_a_moment_only_is_no_failure(tmp_path: Path, ki
         for child in running:
             child.ask_to_stop()
             child.wait_stopped(5)
-        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        stranger.bind((LOOPBACK, port))
+        take(stranger, port)
         lost = server.start()
         stranger.listen()
         lost.wait_stopped(20)
@@ -168,8 +181,7 @@ def test_a_grpc_port_that_somebody_took_meanwhile_is_replaced(tmp_path: Path) ->
         child.wait_stopped(5)
         s3_port = int(server.add_endpoints(Endpoints()).s3_endpoint.rpartition(":")[2])
         with socket.socket() as stranger:
-            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            stranger.bind((LOOPBACK, s3_port + GRPC_OFFSET))
+            take(stranger, s3_port + GRPC_OFFSET)
             lost = server.start()
             stranger.listen()
             running = {lost: server}
