@@ -41,13 +41,14 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             OPENERRATA_VERIFIER_LESSWRONG_URL=f"{sites.url}/graphql",
             OPENERRATA_VERIFIER_SUBSTACK_URL=sites.url,
             OPENERRATA_VERIFIER_CONTACT_URL="https://contact.example/",
-            OPENERRATA_VERIFIER_TIMEOUT_S="1",
+            OPENERRATA_VERIFIER_TIMEOUT_S="2",
             OPENERRATA_VERIFIER_DEADLINE_S=str(DEADLINE_S),
             OPENERRATA_VERIFIER_RETRY_BASE_S="0.01",
             OPENERRATA_VERIFIER_MAX_BYTES="1000000",
             OPENERRATA_VERIFIER_FAILURE_TTL_S="0",
             OPENERRATA_VERIFIER_REFUSAL_TTL_S="0",
             OPENERRATA_VERIFIER_BREAKER_FAILURES="1000000",  # one host is all sites here
+            OPENERRATA_GATEWAY_HEADER_TIMEOUT_S="60",  # a thousand readers connect here, and send later
             OPENERRATA_SELECTOR_RUNS_PER_DAY="0",
         ) as running,
     ):
