@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field
@@ -33,7 +33,7 @@ def make_proof_token(appeal_id: UUID) -> str:
     return f"openerrata-author-{appeal_id.hex}"
 
 
-class AppealOpened(OnceEvent):
+class AppealOpened(OnceEvent, subject="appeal.opened", key="investigation_id", identity=("follows",)):
     """Somebody objects to the result of an investigation, which stays as it is.
 
     The key is the investigation, so the stream orders its appeals, and they are erased with it. `claim_ids` are the
@@ -41,10 +41,6 @@ class AppealOpened(OnceEvent):
     to be the post's author's, and counts as a reader's until that is proven. `statement` is what the author wants said
     in public beside these findings; it is shown once they are proven.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.appeal.opened"
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     appeal_id: UUID
     investigation_id: UUID
@@ -57,16 +53,13 @@ class AppealOpened(OnceEvent):
     statement: Note | None = None
 
 
-class AppealProofOffered(Event):
+class AppealProofOffered(Event, subject="appeal.proof_offered", key="investigation_id"):
     """Somebody names a page on which the author of the post is said to have published the appeal's token.
 
     `author` is who wrote the post, as its site names them: an account, or the article and revision to which they
     contributed. `observation` names the page, with what its request needs.
     After `until` nothing is looked at.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.appeal.proof_offered"
-    KEY: ClassVar[str] = "investigation_id"
 
     appeal_id: UUID
     investigation_id: UUID
@@ -82,15 +75,11 @@ class AppealProofOffered(Event):
         return str(self.observation.observation_id)
 
 
-class AppealProofChecked(Event):
+class AppealProofChecked(Event, subject="appeal.proof_checked", key="investigation_id", identity=("proof_id",)):
     """The site was asked for an offered page. PROVEN: it is the author's, and holds the appeal's token.
 
     `proof_id` is the id of the offer's observation.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.appeal.proof_checked"
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("proof_id",)
 
     proof_id: UUID
     appeal_id: UUID
@@ -98,15 +87,11 @@ class AppealProofChecked(Event):
     outcome: ProofOutcome
 
 
-class AppealDecided(OnceEvent):
+class AppealDecided(OnceEvent, subject="appeal.decided", key="investigation_id", identity=("follows",)):
     """An appeal was decided; `reason` is a sentence for readers. The findings that fell with it were retracted before.
 
     The key is the investigation; at most one of its appeals is open.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.appeal.decided"
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     appeal_id: UUID
     investigation_id: UUID

@@ -6,7 +6,7 @@ Its id derives from the normalised words, their language and the guard, so it is
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -81,17 +81,15 @@ class DroppedEvidence(Value):
     not_looked_up: int = Field(default=0, ge=0)
 
 
-class AssertionAnalysisRequested(OnceEvent):
+class AssertionAnalysisRequested(
+    OnceEvent, subject="assertion.analysis_requested", key="assertion_id", identity=("run_id", "requested_by")
+):
     """An analysis is bought for the job or stale entry `requested_by`; jobs that need it meanwhile join.
 
     `run_id` derives from the assertion and `follows`, so the requests of two jobs name the same run and have different
     ids: the stream refuses the later one instead of confirming it as a repetition. Shapes: `words` holds the claim and
     its canonical text; `score_epoch` is the job's: only publishers' scores of it count.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.assertion.analysis_requested"
-    KEY: ClassVar[str] = "assertion_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("run_id", "requested_by")
 
     assertion_id: UUID
     run_id: UUID
@@ -108,16 +106,12 @@ class AssertionAnalysisRequested(OnceEvent):
     requested_by: UUID
 
 
-class AssertionAnalysed(OnceEvent):
+class AssertionAnalysed(OnceEvent, subject="assertion.analysed", key="assertion_id", identity=("analysis_id",)):
     """The assertion was analysed; the newest analysis counts until `expires_at` unless it is invalidated.
 
     `analysis_id` is the run's id. Shapes: `body` holds explanations and quotes; `recommended` is the ordinal of the
     scenario that the roll-up stands on.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.assertion.analysed"
-    KEY: ClassVar[str] = "assertion_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("analysis_id",)
 
     assertion_id: UUID
     analysis_id: UUID
@@ -142,14 +136,11 @@ class AssertionAnalysed(OnceEvent):
         return self
 
 
-class AssertionInvalidated(Event):
+class AssertionInvalidated(Event, subject="assertion.invalidated", key="assertion_id"):
     """What was analysed before this no longer serves; `analysis_id` None: no analysis of the assertion does.
 
     The analysis keeps its verdict and is shown as stale; under RIGHTS its quotes are deleted.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.assertion.invalidated"
-    KEY: ClassVar[str] = "assertion_id"
 
     assertion_id: UUID
     analysis_id: UUID | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -24,17 +24,13 @@ BreakerScope = Annotated[str, Field(pattern="^(ALL|NEW|[0-9a-f]{64})$")]
 """ALL: every finding; NEW: those that are not displayed yet; else the variant whose findings it stops."""
 
 
-class BreakerChanged(OnceEvent):
+class BreakerChanged(OnceEvent, subject="breaker.changed", key="scope", identity=("follows",)):
     """A breaker opened, began its trial, or closed. Without any, it is closed.
 
     OPEN names the `trigger`, with its `numbers` in words; the same breaker may open further for another trigger.
     HALF_OPEN and CLOSED name the `cause` that was found and removed. `by`: a service, or who says so. Units: `quota` is
     how many findings a day the variants of a closed one may have at first.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.breaker.changed"
-    KEY: ClassVar[str] = "scope"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     scope: BreakerScope
     state: BreakerState

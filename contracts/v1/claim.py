@@ -7,7 +7,7 @@ round's verdicts on a claim, the first one in the log counts.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -19,21 +19,16 @@ from contracts.v1.opinion import Opinion
 from contracts.v1.parts import CheckedSource, ClaimPayload, Prompt, TextRef, Usage
 
 
-class ClaimEvent(Event):
+class ClaimEvent(Event, key="investigation_id", identity=("claim_id", "round")):
     """Base of the claim's events. `round` is the request's: after a failure a claim is proposed and judged anew."""
-
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("claim_id", "round")
 
     investigation_id: UUID
     claim_id: UUID
     round: int = Field(default=1, ge=1)
 
 
-class ClaimProposed(ClaimEvent):
+class ClaimProposed(ClaimEvent, subject="claim.proposed"):
     """The model submitted a candidate; it is not a finding yet. `ordinal` is its place among the run's submissions."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.claim.proposed"
 
     version_id: UUID
     analysis: str
@@ -42,26 +37,22 @@ class ClaimProposed(ClaimEvent):
     payload: ClaimPayload
 
 
-class ClaimRetained(ClaimEvent):
+class ClaimRetained(ClaimEvent, subject="claim.retained"):
     """An update run retained a finding of the earlier version, which was validated before."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.claim.retained"
 
     retained_from: UUID
     ordinal: int = Field(ge=0)
     payload: ClaimPayload
 
 
-class ClaimValidationStarted(OnceEvent):
+class ClaimValidationStarted(
+    OnceEvent, subject="claim.validation_started", key="claim_id", identity=("round", "attempt", "delivery_count")
+):
     """A review of the candidate begins; other workers leave the candidate alone meanwhile.
 
     The key is the claim, so that reviews of one run do not block one another. `attempt` is the one the candidate came
     from; `delivery_count` numbers the candidate's deliveries, and a later delivery takes over.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.claim.validation_started"
-    KEY: ClassVar[str] = "claim_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("round", "attempt", "delivery_count")
 
     investigation_id: UUID
     claim_id: UUID
@@ -70,7 +61,7 @@ class ClaimValidationStarted(OnceEvent):
     delivery_count: int = Field(ge=1)
 
 
-class ClaimApproved(ClaimEvent):
+class ClaimApproved(ClaimEvent, subject="claim.approved"):
     """The candidate withstood validation.
 
     Shapes: `payload` is what is published: of the candidate's sources only those that count, each under the address
@@ -80,8 +71,6 @@ class ClaimApproved(ClaimEvent):
     the review, in their order, under `policy`; without one, none did. `opinion` is the last one's answer, and is in
     `usage`.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.claim.approved"
 
     version_id: UUID
     payload: ClaimPayload
@@ -96,29 +85,23 @@ class ClaimApproved(ClaimEvent):
     opinion: Opinion | None = None
 
 
-class ClaimHeld(ClaimEvent):
+class ClaimHeld(ClaimEvent, subject="claim.held"):
     """The candidate withstood validation, and is not displayed before its hold is over.
 
     `approval` is published once it is released. Analysts may not follow this. Units: `held_at` is UTC.
     """
 
-    SUBJECT: ClassVar[str] = "errata.v1.claim.held"
-
     approval: ClaimApproved
     held_at: datetime
 
 
-class ClaimHoldEnded(OnceEvent):
+class ClaimHoldEnded(OnceEvent, subject="claim.hold_ended", key="claim_id", identity=("round",)):
     """A held claim is released, or withheld for good; its verdict follows.
 
     The key is the claim, so that the stream decides between two who end a hold. Shapes: `code` is None exactly if it is
     released. Units: `views_a_day` are unique; None: unknown. `hold_s`: how long it had to be held, in seconds; None
     where that was not decided, and in older events.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.claim.hold_ended"
-    KEY: ClassVar[str] = "claim_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("round",)
 
     investigation_id: UUID
     claim_id: UUID
@@ -129,10 +112,8 @@ class ClaimHoldEnded(OnceEvent):
     hold_s: int | None = Field(default=None, ge=0)
 
 
-class ClaimRejected(ClaimEvent):
+class ClaimRejected(ClaimEvent, subject="claim.rejected"):
     """The candidate did not withstand validation; `gate` rejected it: rule, sources, one of `gates`, model, or hold."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.claim.rejected"
 
     gate: str
     reason: str
@@ -147,13 +128,11 @@ class ClaimRejected(ClaimEvent):
     opinion: Opinion | None = None
 
 
-class ClaimValidationFailed(ClaimEvent):
+class ClaimValidationFailed(ClaimEvent, subject="claim.validation_failed"):
     """There is no verdict, which is never an approval: the investigation fails.
 
     `fault` USER_KEY: a reader's own key could not be used. `usage` and `transcript` are those of the failed review.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.claim.validation_failed"
 
     failure: FailureClass
     fault: Fault = "RUN"
@@ -170,15 +149,14 @@ class ClaimValidationFailed(ClaimEvent):
     opinion: Opinion | None = None
 
 
-class ClaimValidationRetryScheduled(ClaimEvent):
+class ClaimValidationRetryScheduled(
+    ClaimEvent, subject="claim.validation_retry_scheduled", identity=("claim_id", "round", "review_attempt")
+):
     """A review failed with a transient error; the next one is tried at `retry_at`.
 
     `review_attempt` counts such failures of one claim in one round, from 1. `error_name` is the kind of error;
     `usage` and `transcript` are those of the failed review.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.claim.validation_retry_scheduled"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("claim_id", "round", "review_attempt")
 
     review_attempt: int = Field(ge=1)
     failure: FailureClass

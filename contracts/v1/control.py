@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -25,16 +25,13 @@ def commit_to(controls: Iterable[tuple[UUID, str]]) -> str:
     return sha256("\n".join(("openerrata/controls/1", *lines)).encode()).hexdigest()
 
 
-class ControlCommitted(OnceEvent):
+class ControlCommitted(OnceEvent, subject="control.committed", key="batch_id"):
     """A list of posts in which nothing is wrong was committed to; none of them has run as a control of it yet.
 
     `commitment` is the hash of the list with its salts, so a guess of a post cannot be checked against it. After
     `closes_at` no run of it begins. With `holds` it is a set of posts with known answers instead, for the bench alone,
     and the hash is that of its file; publishing the file opens it.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.control.committed"
-    KEY: ClassVar[str] = "batch_id"
 
     commitment: Sha256
     size: int = Field(ge=1, le=MOST_CONTROLS)
@@ -55,11 +52,8 @@ class OpenedControl(Value):
     outcome: ControlOutcome
 
 
-class ControlOpened(OnceEvent):
+class ControlOpened(OnceEvent, subject="control.opened", key="batch_id"):
     """The list is public, with what came of each post."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.control.opened"
-    KEY: ClassVar[str] = "batch_id"
 
     batch_id: UUID
     controls: tuple[OpenedControl, ...] = Field(min_length=1, max_length=MOST_CONTROLS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -22,7 +22,7 @@ class Reservation(Value):
     micro_usd: MicroUsd
 
 
-class CreditPosted(OnceEvent):
+class CreditPosted(OnceEvent, subject="credit.posted", key="period_id"):
     """An entry in a period of an account, and the state after it; `follows` is the period's previous entry.
 
     Shapes: RESERVED, SETTLED and RELEASED name a job of mode CREDIT, EXTRACTION one of mode CACHE_ONLY; ADJUSTED
@@ -31,9 +31,6 @@ class CreditPosted(OnceEvent):
     for EXTRACTION. The state is `limit_micro_usd` (None: without limit), whether it is `hard`, `used_micro_usd`, the
     reservations in `open`, and how many `extractions` were made on `extraction_day` (UTC).
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.credit.posted"
-    KEY: ClassVar[str] = "period_id"
 
     period_id: UUID
     account_id: UUID

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -14,7 +14,7 @@ from contracts.v1.parts import EphemeralRef
 EditType = Literal["CONTENT_CORRECTION", "CLARIFICATION", "SYSTEM_REANALYSIS", "MODERATION_ACTION", "REVERT"]
 
 
-class EditMade(OnceEvent):
+class EditMade(OnceEvent, subject="edit.made", key="entry_id", identity=("edit_id",)):
     """An entry, or a part of it, was changed; of two edits of one version the stream refuses the second.
 
     `edit_id` is random: the edits of two editors must not be taken for repetitions of one. Shapes: `before` and `after`
@@ -22,10 +22,6 @@ class EditMade(OnceEvent):
     sees the entry. `reworded`: its wording is no longer the one that it was published with. `by` None: the system, when
     the claim was analysed again; `entity_id` is that analysis then, and `edit_id` derives from it.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.edit.made"
-    KEY: ClassVar[str] = "entry_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("edit_id",)
 
     entry_id: UUID
     edit_id: UUID

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -14,16 +14,12 @@ from contracts.v1.event import Event
 EntityType = Literal["JOB", "ASSERTION", "ACCOUNT"]
 
 
-class EntityErasureOrdered(Event):
+class EntityErasureOrdered(Event, subject="entity_erasure.ordered", key="entity_id", identity=("erasure_id", "part")):
     """An operator erased an entity: it leaves the read model, and later events about it are not applied.
 
     `ErasureOrdered` is the same for posts; it is an event of another stream, and its reason may be a sentence. What has
     many events is erased in several `part`s of one erasure. Shapes: `facts` are of the stream JOBS, in rising order.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.entity_erasure.ordered"
-    KEY: ClassVar[str] = "entity_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("erasure_id", "part")
 
     entity_id: UUID
     entity_type: EntityType

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 from uuid import UUID
 
 from pydantic import Field
@@ -18,15 +18,11 @@ Wording = Annotated[str, Field(min_length=1, max_length=500)]
 """A claim as an entry words it. It is public."""
 
 
-class EntryPublished(OnceEvent):
+class EntryPublished(OnceEvent, subject="entry.published", key="entry_id", identity=("by",)):
     """A claim has a page from now on. Its id derives from the assertion, so that it is published once.
 
     `by` is the account that decided.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.entry.published"
-    KEY: ClassVar[str] = "entry_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("by",)
 
     entry_id: UUID
     assertion_id: UUID
@@ -35,16 +31,12 @@ class EntryPublished(OnceEvent):
     by: UUID
 
 
-class EntryStaled(OnceEvent):
+class EntryStaled(OnceEvent, subject="entry.staled", key="entry_id", identity=("trigger", "cause_id")):
     """Parts of an entry no longer follow from what is known; the next analysis of its assertion renews them.
 
     `cause_id` is what this follows from: EDIT the edit, FLAGS the flag, EVIDENCE the analysis that came later or was
     withdrawn, SOURCES the analysis that used earlier scores, IMPROVEMENT the one that older instructions led to.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.entry.staled"
-    KEY: ClassVar[str] = "entry_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("trigger", "cause_id")
 
     entry_id: UUID
     parts: tuple[StalePart, ...] = Field(min_length=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
 from uuid import UUID
 
 from pydantic import Field
@@ -18,16 +17,12 @@ class ErasedFact(Value):
     hash: Sha256
 
 
-class ErasureOrdered(Event):
+class ErasureOrdered(Event, subject="erasure.ordered", key="post_id", identity=("erasure_id", "part")):
     """An operator erased a post: it leaves the read model, and later events about it are not applied.
 
     The reason is the operator's and names no person. A large post is erased in several `part`s of one erasure.
     Shapes: `facts` are of the stream ERRATA, in rising order.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.erasure.ordered"
-    KEY: ClassVar[str] = "post_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("erasure_id", "part")
 
     erasure_id: UUID
     post_id: UUID

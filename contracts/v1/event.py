@@ -21,14 +21,24 @@ PREFIX = "errata.v1."
 
 
 class Event(Value):
-    """Base of all events. `SUBJECT` is `errata.v1.<aggregate>.<event>`; the key is the aggregate's id.
+    """Base of all events. The head of a class says where its events are published, and which of them are the same.
 
-    `KEY` names the attribute that is the key, `IDENTITY` those that make up the identity.
+    `subject` is `<aggregate>.<event>`, `key` names the attribute with the aggregate's id, `identity` those that
+    distinguish events with the same subject and key.
     """
 
     SUBJECT: ClassVar[str]
     KEY: ClassVar[str]
     IDENTITY: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, subject: str = "", key: str = "", identity: tuple[str, ...] = ()) -> None:
+        super().__init_subclass__()
+        if subject:
+            cls.SUBJECT = f"{PREFIX}{subject}"
+        if key:
+            cls.KEY = key
+        if identity:
+            cls.IDENTITY = identity
 
     def key(self) -> str:
         """The id of the aggregate; the last token of the subject."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -14,16 +14,12 @@ FindingCause = Literal["APPEAL", "REVIEW", "CONTROL", "SOURCE_CHANGED", "OPERATO
 Note = Annotated[str, Field(min_length=1, max_length=500)]
 
 
-class FindingChanged(OnceEvent):
+class FindingChanged(OnceEvent, subject="finding.changed", key="claim_id", identity=("follows",)):
     """A published finding was suspended, released again, or retracted for good; without any, it stands.
 
     The key is the claim, so the stream orders its states. `note` is a sentence for readers; it is erased with the post.
     `mistake`: a release before the suspension's time is over, because the suspension was a slip of the operator.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.finding.changed"
-    KEY: ClassVar[str] = "claim_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     claim_id: UUID
     investigation_id: UUID

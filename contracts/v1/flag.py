@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 from uuid import UUID
 
 from contracts.v1.codes import Code
@@ -10,16 +10,13 @@ from contracts.v1.event import OnceEvent
 from contracts.v1.parts import EphemeralRef, Sha256
 
 
-class FlagRaised(OnceEvent):
+class FlagRaised(OnceEvent, subject="flag.raised", key="flag_id"):
     """Somebody objects to an entity; of type RIGHTS, to quotes from an address or to the analyses of a claim.
 
     Shapes: `description` holds the reason and contact. `url_sha256` is of the address whose quotes are withdrawn,
     `claim_sha256` of the canonical text of a claim, whose analyses are withdrawn once a moderator agrees.
     `range_key` is the hash of the network that a request without an account came from.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.flag.raised"
-    KEY: ClassVar[str] = "flag_id"
 
     flag_id: UUID
     entity_type: Code
@@ -32,12 +29,8 @@ class FlagRaised(OnceEvent):
     range_key: Sha256 | None = None
 
 
-class FlagResolved(OnceEvent):
+class FlagResolved(OnceEvent, subject="flag.resolved", key="flag_id", identity=("status", "by")):
     """A moderator decided on an objection. Shapes: `note` holds the reason; the other ids are the objection's."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.flag.resolved"
-    KEY: ClassVar[str] = "flag_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("status", "by")
 
     flag_id: UUID
     entity_type: Code

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
 from uuid import UUID
 
 from contracts.v1.event import Event
 from contracts.v1.parts import PostRef
 
 
-class IntegrityAnomalyDetected(Event):
+class IntegrityAnomalyDetected(
+    Event, subject="integrity.anomaly_detected", key="post_id", identity=("observation_id", "kind")
+):
     """Observed and canonical values differ; the site's text was used, and the observation was accepted."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.integrity.anomaly_detected"
-    KEY: ClassVar[str] = "post_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("observation_id", "kind")
 
     post_id: UUID
     post: PostRef

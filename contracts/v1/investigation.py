@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar, Final, Literal, Self
+from typing import Final, Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -34,7 +34,7 @@ CANCELLED: Final = "cancelled by operator"
 """The `reason` of an investigation that the operator ended."""
 
 
-class InvestigationRequested(OnceEvent):
+class InvestigationRequested(OnceEvent, subject="investigation.requested", key="investigation_id", identity=("round",)):
     """An investigation of a version is requested; its id derives from version, analysis and origin, so requests merge.
 
     `origin` says why: ORIGINAL, of which a version and analysis have one; APPEAL, an objection to findings; RETRACTION,
@@ -43,10 +43,6 @@ class InvestigationRequested(OnceEvent):
     re-requests after a failure, from 1. `attachment` names the reader's key that pays; None in older events.
     `objection` is what an APPEAL says.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.investigation.requested"
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("round",)
 
     investigation_id: UUID
     version_id: UUID
@@ -67,7 +63,7 @@ class InvestigationRequested(OnceEvent):
         return self
 
 
-class InvestigationStarted(OnceEvent):
+class InvestigationStarted(OnceEvent, subject="investigation.started", key="investigation_id", identity=("attempt",)):
     """An attempt begins. `input` is the same in every attempt: the snapshot the first one took.
 
     `attachment` is the request's, `delivery_count` the number of the request's delivery on which it was begun. Units:
@@ -75,10 +71,6 @@ class InvestigationStarted(OnceEvent):
     such limit. `rules` is the version of the rules that decide without a model; None in older events. `gates` is what
     the gates by code ask for, without the instance's own hosts; None: none judge, or an older event.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.investigation.started"
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     investigation_id: UUID
     version_id: UUID
@@ -97,16 +89,12 @@ class InvestigationStarted(OnceEvent):
     gates: GatePolicy | None = None
 
 
-class InvestigationDrafted(OnceEvent):
+class InvestigationDrafted(OnceEvent, subject="investigation.drafted", key="investigation_id", identity=("attempt",)):
     """The model has finished; the result is whatever of `claim_ids` passes validation or was retained.
 
     Shapes: `claim_ids` is everything the model submitted, in its order; those among them in `retained_ids` are findings
     of the earlier version that it retained, and need no verdict. Older events list these in `retained_ids` alone.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.investigation.drafted"
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     investigation_id: UUID
     attempt: int = Field(ge=1)
@@ -117,16 +105,14 @@ class InvestigationDrafted(OnceEvent):
     transcript: TextRef
 
 
-class InvestigationAdvanced(Event):
+class InvestigationAdvanced(
+    Event, subject="investigation.advanced", key="investigation_id", identity=("attempt", "calls")
+):
     """A checkpoint: what was exchanged with the model is stored, and no later attempt pays for it again.
 
     Shapes: `segment` holds what was exchanged since `before`, the hash of the previous segment; None: since the
     beginning. `calls` counts the stored answers. `usage` is what this attempt has used so far.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.investigation.advanced"
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt", "calls")
 
     investigation_id: UUID
     attempt: int = Field(ge=1)
@@ -136,15 +122,13 @@ class InvestigationAdvanced(Event):
     usage: Usage
 
 
-class InvestigationRetryScheduled(Event):
+class InvestigationRetryScheduled(
+    Event, subject="investigation.retry_scheduled", key="investigation_id", identity=("attempt",)
+):
     """An attempt failed with a transient error; the next one starts at `retry_at`.
 
     `error_name` is the kind of error; `usage` and `transcript` are those of the failed attempt.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.investigation.retry_scheduled"
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     investigation_id: UUID
     attempt: int = Field(ge=1)
@@ -157,15 +141,12 @@ class InvestigationRetryScheduled(Event):
     retry_at: datetime
 
 
-class InvestigationCompleted(OnceEvent):
+class InvestigationCompleted(OnceEvent, subject="investigation.completed", key="investigation_id"):
     """The investigation is complete; `claims` is everything that was found wrong, often nothing.
 
     `provenance` says who vouched for the text when it was investigated; None in older events. `round` is that of the
     request which it answers; 1 in older events. A later round repeats a result that could not be applied.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.investigation.completed"
-    KEY: ClassVar[str] = "investigation_id"
 
     investigation_id: UUID
     version_id: UUID
@@ -181,16 +162,12 @@ class InvestigationCompleted(OnceEvent):
         return "" if self.round == 1 else str(self.round)
 
 
-class InvestigationFailed(OnceEvent):
+class InvestigationFailed(OnceEvent, subject="investigation.failed", key="investigation_id", identity=("round",)):
     """The investigation ended without a result; nothing that it found is published.
 
     `fault` USER_KEY: a reader's own key could not be used, which says nothing about the post and restricts no other
     reader. `error_name`, `usage` and `transcript` are those of the attempt that failed, if one did.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.investigation.failed"
-    KEY: ClassVar[str] = "investigation_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("round",)
 
     investigation_id: UUID
     version_id: UUID

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -103,16 +103,12 @@ class ResolvedClaim(Value):
         return self
 
 
-class JobIdempotencyKeyBound(OnceEvent):
+class JobIdempotencyKeyBound(OnceEvent, subject="job.idempotency_key_bound", key="key_id", identity=("job_id",)):
     """A key names a job of an account until `expires_at`; `follows` is the key's previous binding, so it is free after.
 
     `key_id` derives from the account and the SHA-256 of the key. `body_sha256` is of the request's canonical JSON
     (RFC 8785).
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.job.idempotency_key_bound"
-    KEY: ClassVar[str] = "key_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("job_id",)
 
     key_id: UUID
     account_id: UUID
@@ -121,16 +117,13 @@ class JobIdempotencyKeyBound(OnceEvent):
     expires_at: datetime
 
 
-class JobRequested(OnceEvent):
+class JobRequested(OnceEvent, subject="job.requested", key="job_id"):
     """An account asks for an audit; it is stored together with the reservation of its credit.
 
     Shapes: `input` holds the request with address or text; `content_sha256` is there if a text was sent. `period_id` is
     the period of the reservation, None exactly in mode CACHE_ONLY. Units: `reserved_micro_usd` is the most that the job
     may charge.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.job.requested"
-    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     account_id: UUID
@@ -155,15 +148,12 @@ class JobRequested(OnceEvent):
         return self
 
 
-class JobFetched(OnceEvent):
+class JobFetched(OnceEvent, subject="job.fetched", key="job_id"):
     """The article is there, and everything that later steps must not change under a running job is frozen.
 
     Shapes: `article` holds its text, title, address and author. `reference_day` is what "yesterday" refers to.
     `score_epoch` numbers the publishers' scores that count. Units: `characters` are code points.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.job.fetched"
-    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     content_sha256: Sha256
@@ -175,15 +165,12 @@ class JobFetched(OnceEvent):
     score_epoch: int = Field(ge=0)
 
 
-class JobExtracted(OnceEvent):
+class JobExtracted(OnceEvent, subject="job.extracted", key="job_id"):
     """The article's claims are known.
 
     `memo_id` derives from account, article, model and prompt; `memo_of` is the job whose extraction was used again, and
     then there is no `end`.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.job.extracted"
-    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     extraction: EphemeralRef
@@ -199,36 +186,27 @@ class JobExtracted(OnceEvent):
         return self
 
 
-class JobPlanned(OnceEvent):
+class JobPlanned(OnceEvent, subject="job.planned", key="job_id"):
     """Every claim was looked up in the cache, and what is missing and paid for was requested."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.job.planned"
-    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     claims: tuple[PlannedClaim, ...] = ()
 
 
-class JobResolved(OnceEvent):
+class JobResolved(OnceEvent, subject="job.resolved", key="job_id"):
     """Nothing more is waited for: every claim has its analysis, has failed or is missing. `complete`: all have one."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.job.resolved"
-    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     claims: tuple[ResolvedClaim, ...] = ()
     complete: bool
 
 
-class JobEnded(OnceEvent):
+class JobEnded(OnceEvent, subject="job.ended", key="job_id"):
     """The job is over, once: of its result, a failure and a cancellation only the first is stored.
 
     Shapes: SUCCEEDED has a `result`; FAILED has a `code` and charges nothing. `stages_cached` names the steps that cost
     nothing. `end` is that of the last step, if it ran.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.job.ended"
-    KEY: ClassVar[str] = "job_id"
 
     job_id: UUID
     outcome: JobOutcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime
@@ -14,15 +14,12 @@ from contracts.v1.ids import label_id
 LabelReason = Literal["PUBLISHED", "RENEWED", "WITHDRAWN", "REPLACED", "FORGOTTEN", "NOT_PUBLIC"]
 
 
-class LabelIssued(OnceEvent):
+class LabelIssued(OnceEvent, subject="label.issued", identity=("follows",)):
     """A label on a pinned record begins, is renewed, or ends (`neg`); its newest event counts until `exp`.
 
     It holds no words of the post. `cts` is the moment that subscribers see, later than that of the event before. The
     signature is not here: it follows from the fields and the labeler's key.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.label.issued"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     uri: RecordUri
     cid: Cid

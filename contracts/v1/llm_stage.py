@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -13,15 +13,12 @@ from contracts.v1.event import OnceEvent
 StageName = Literal["extract", "analyse", "assess"]
 
 
-class LlmStageConfigured(OnceEvent):
+class LlmStageConfigured(OnceEvent, subject="llm_stage.configured", key="stage"):
     """A step's model changes for jobs that have not begun; it outranks the environment.
 
     `by` is the admin's account; the nil UUID: the operator's command.
     No key of a provider is part of this.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.llm_stage.configured"
-    KEY: ClassVar[str] = "stage"
 
     stage: StageName
     provider: Name

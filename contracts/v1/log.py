@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -16,16 +16,12 @@ VerifierKey = Annotated[str, Field(pattern=r"^[a-z0-9.:/_-]+\+[0-9a-f]{8}\+[A-Za
 """Name, id and public key of a signer in one line. Source: C2SP signed-note."""
 
 
-class LogChanged(OnceEvent):
+class LogChanged(OnceEvent, subject="log.changed", key="log_id", identity=("follows",)):
     """The decision log begins with this fact, or signs with other keys after it.
 
     Facts before OPENED are not in the log; `earlier` investigations among them ended with findings, which may still be
     taken back. `keys` are all that sign from now on; the first of them counts.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.log.changed"
-    KEY: ClassVar[str] = "log_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     origin: Origin
     what: Literal["OPENED", "KEYS"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
 from uuid import UUID
 
 from pydantic import Field
@@ -12,15 +11,12 @@ from contracts.v1.event import OnceEvent
 from contracts.v1.ids import metric_id
 
 
-class MetricSampled(OnceEvent):
+class MetricSampled(OnceEvent, subject="metric.sampled", key="metric_id"):
     """A metric at the beginning of an hour, over the 24 hours before it; the first sample of an hour stands.
 
     Shapes: `n` is how many were counted. `target` is what `value` should reach, or stay below where `at_most`; None:
     it is only watched, or too few were counted.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.metric.sampled"
-    KEY: ClassVar[str] = "metric_id"
 
     slot: Hour
     type: Code

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from contracts.v1.event import Event
 from contracts.v1.pages import Observation
 
@@ -17,16 +15,12 @@ class ObservationEvent(Event):
         return str(self.observation.observation_id)
 
 
-class ObservationReceived(ObservationEvent):
+class ObservationReceived(ObservationEvent, subject="observation.received"):
     """The gateway accepted an observation, which is not verified with the site yet."""
 
-    SUBJECT: ClassVar[str] = "errata.v1.observation.received"
 
-
-class ObservationUnverifiable(ObservationEvent):
+class ObservationUnverifiable(ObservationEvent, subject="observation.unverifiable"):
     """The gateway accepted an observation of a site without a public source, which cannot be verified.
 
     It is stored only if ingest did not answer the direct request.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.observation.unverifiable"

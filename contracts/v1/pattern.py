@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -14,14 +14,11 @@ from contracts.v1.ids import pattern_id
 PatternStatus = Literal["OPEN", "FIXED"]
 
 
-class PatternRecorded(OnceEvent):
+class PatternRecorded(OnceEvent, subject="pattern.recorded", identity=("epoch",)):
     """How often a cause was met in an ISO week. One that was not met at all any more is FIXED, until it comes back.
 
     Shapes: `claim_id` is the assertion of one case, where a case is about one.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.pattern.recorded"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("epoch",)
 
     epoch: Epoch
     category: Code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -16,10 +16,8 @@ RatingReason = Literal["FIRST_RATING", "MONTHLY_AUDIT", "POLICY_CHANGED", "OWNER
 Percent = Annotated[int, Field(ge=0, le=100)]
 
 
-class PublisherEvent(OnceEvent):
+class PublisherEvent(OnceEvent, key="publisher_id"):
     """A fact about a publisher, whose id derives from its domain."""
-
-    KEY: ClassVar[str] = "publisher_id"
 
     publisher_id: UUID
     domain: Domain
@@ -31,16 +29,13 @@ class PublisherEvent(OnceEvent):
         return self
 
 
-class PublisherScored(PublisherEvent):
+class PublisherScored(PublisherEvent, subject="publisher.scored", identity=("epoch",)):
     """A publisher's score in one epoch, by code. Where there is none for an epoch, the one before it counts.
 
     Shapes: counts are of all epochs so far. Of `total` judged citations `correct` agreed with the roll-up of the next
     analysis of their claim; the weights count a citation by its claim's importance. `why`: INITIAL is the score of its
     type, SET is what people set. Units: `score` 0 to 100.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.publisher.scored"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("epoch",)
 
     epoch: Epoch
     score: float = Field(ge=0, le=100)
@@ -54,14 +49,12 @@ class PublisherScored(PublisherEvent):
     why: ScoreReason
 
 
-class PublisherRated(PublisherEvent):
+class PublisherRated(PublisherEvent, subject="publisher.rated"):
     """What people say of a publisher from now on, as a whole; it counts from the next epoch on.
 
     Shapes: what is None was not rated. `score` stands instead of the formula. `by` is a moderator's account; the nil
     UUID: the operator's command. Units: parts and score 0 to 100; `correction_frequency` is corrections a year.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.publisher.rated"
 
     name: PublisherName | None = None
     type: Word = "unknown"
@@ -80,11 +73,8 @@ class PublisherRated(PublisherEvent):
         return self.model_dump_json(exclude={"publisher_id", "domain"})
 
 
-class PublisherEpochClosed(OnceEvent):
+class PublisherEpochClosed(OnceEvent, subject="publisher.epoch_closed", identity=("epoch",)):
     """Every score of an epoch is stored: from now on jobs may pin it."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.publisher.epoch_closed"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("epoch",)
 
     epoch: Epoch
     publishers: int = Field(ge=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import ClassVar, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -16,15 +16,12 @@ ReviewVerdict = Literal["RIGHT", "PARTLY", "WRONG"]
 MOST_SAMPLED = 10_000
 
 
-class ReviewSampled(OnceEvent):
+class ReviewSampled(OnceEvent, subject="review.sampled", key="sample_id"):
     """Findings were drawn for review by people outside; the same seed, days and size are the same sample, once.
 
     Shapes: `claim_ids` are those of `drawn_from` findings, published from `first_day` to `last_day` in UTC, whose
     SHA-256 over seed, line feed and id are smallest, smallest first.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.review.sampled"
-    KEY: ClassVar[str] = "sample_id"
 
     seed: Seed
     first_day: date
@@ -38,12 +35,8 @@ class ReviewSampled(OnceEvent):
         return review_sample_id(self.seed, self.first_day, self.last_day, self.size)
 
 
-class ReviewDecided(OnceEvent):
+class ReviewDecided(OnceEvent, subject="review.decided", key="claim_id", identity=("follows",)):
     """A reviewer's verdict on a finding of a sample; a reviewer's newest one on a finding counts."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.review.decided"
-    KEY: ClassVar[str] = "claim_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     claim_id: UUID
     sample_id: UUID

@@ -7,7 +7,6 @@ the job and the step, or from the assertion and the analysis that the request fo
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar
 from uuid import UUID
 
 from pydantic import Field
@@ -46,16 +45,13 @@ class RunEnd(Value):
     transcript: EphemeralRef | None = None
 
 
-class RunStarted(OnceEvent):
+class RunStarted(OnceEvent, subject="run.started", key="run_id"):
     """An attempt of a run begins; `follows` is the start of the attempt before it.
 
     An attempt is a paid try, `delivery_count` counts the deliveries of the message that asks for it. `subject_id` is
     the job or the assertion. Units: `cost_limit_micro_usd` is what the run may cost in millionths of a US dollar; None:
     no limit.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.run.started"
-    KEY: ClassVar[str] = "run_id"
 
     run_id: UUID
     step: StepName
@@ -75,16 +71,12 @@ class RunStarted(OnceEvent):
         return f"{self.attempt}|{self.delivery_count}|{self.worker}"
 
 
-class RunAdvanced(Event):
+class RunAdvanced(Event, subject="run.advanced", key="run_id", identity=("attempt", "calls")):
     """A checkpoint: what was exchanged with the model is stored, and no later attempt pays for it again.
 
     Shapes: `segment` holds what was exchanged since `before`, the hash of the previous segment; None: since the
     beginning. `calls` counts the stored answers. `usage` is what this attempt has used so far.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.run.advanced"
-    KEY: ClassVar[str] = "run_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt", "calls")
 
     run_id: UUID
     attempt: int = Field(ge=1)
@@ -94,15 +86,11 @@ class RunAdvanced(Event):
     usage: Usage
 
 
-class RunRetryScheduled(Event):
+class RunRetryScheduled(Event, subject="run.retry_scheduled", key="run_id", identity=("attempt",)):
     """An attempt failed with a transient error; the next one starts at `retry_at`.
 
     `reason` is a code, never a provider's message, which may repeat the article. `error_name` is the kind of error.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.run.retry_scheduled"
-    KEY: ClassVar[str] = "run_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     run_id: UUID
     attempt: int = Field(ge=1)
@@ -115,12 +103,8 @@ class RunRetryScheduled(Event):
     retry_at: datetime
 
 
-class RunFailed(OnceEvent):
+class RunFailed(OnceEvent, subject="run.failed", key="run_id", identity=("attempt",)):
     """A run ended without a result. `attempt` 0: none was begun. Fields as in `RunRetryScheduled`."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.run.failed"
-    KEY: ClassVar[str] = "run_id"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("attempt",)
 
     run_id: UUID
     attempt: int = Field(ge=0)

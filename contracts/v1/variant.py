@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from hashlib import sha256
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -47,17 +47,13 @@ def variant_sha256(prompt: str, provider: str, model: str, rules: str | None, ga
     return sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-class VariantChanged(OnceEvent):
+class VariantChanged(OnceEvent, subject="variant.changed", key="variant", identity=("follows",)):
     """A variant's volume changed: nothing in the SHADOW, `quota` findings a day while LIMITED, any number when FULL.
 
     It holds for findings that were published at `since` or later. `step`, `clean` and `after_wrong` are how far a
     LIMITED variant has come; `gate_tier` is what came of the bench's gate tier. Shapes: reviews up to the log's
     sequence `through` are counted.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.variant.changed"
-    KEY: ClassVar[str] = "variant"
-    IDENTITY: ClassVar[tuple[str, ...]] = ("follows",)
 
     variant: Sha256
     parts: VariantParts

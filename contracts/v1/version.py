@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
 from uuid import UUID
 
 from pydantic import Field
@@ -12,10 +11,8 @@ from contracts.v1.pages import Sighting
 from contracts.v1.parts import ImageOccurrence, PostRef, Provenance, Sha256, TextRef
 
 
-class VersionEvent(Event):
+class VersionEvent(Event, key="version_id"):
     """Base of the version's events; the newest sighting wins where a value may change."""
-
-    KEY: ClassVar[str] = "version_id"
 
     version_id: UUID
     post_id: UUID
@@ -28,14 +25,12 @@ class VersionEvent(Event):
         return str(self.sighting.observation_id)
 
 
-class VersionRegistered(VersionEvent):
+class VersionRegistered(VersionEvent, subject="version.registered"):
     """A version is seen for the first time.
 
     Two readers may see it first at the same moment: the first event in the log counts, and the other one as seen.
     Units: `content` is the normalised text, `word_count` as in docs/protocol.md 3.3.
     """
-
-    SUBJECT: ClassVar[str] = "errata.v1.version.registered"
 
     content: TextRef
     word_count: int = Field(ge=0)
@@ -43,13 +38,9 @@ class VersionRegistered(VersionEvent):
     occurrences: tuple[ImageOccurrence, ...] = ()
 
 
-class VersionSeen(VersionEvent):
+class VersionSeen(VersionEvent, subject="version.seen"):
     """A known version is seen again."""
 
-    SUBJECT: ClassVar[str] = "errata.v1.version.seen"
 
-
-class VersionVerified(VersionEvent):
+class VersionVerified(VersionEvent, subject="version.verified"):
     """The site confirmed a version that was known only from readers; published once."""
-
-    SUBJECT: ClassVar[str] = "errata.v1.version.verified"

@@ -26,10 +26,8 @@ RUNS: Final = UUID(int=0x701)
 KEPT_FOR: Final = timedelta(hours=24)
 
 
-class ToyWeighed(OnceEvent):
+class ToyWeighed(OnceEvent, subject="toy.weighed"):
     """The end of a run, which holds no words."""
-
-    SUBJECT = "errata.v1.toy.weighed"
 
     step: StepName
     grams: int
