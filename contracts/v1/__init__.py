@@ -31,7 +31,9 @@ from contracts.v1.edit import EditMade
 from contracts.v1.entity_erasure import EntityErasureOrdered
 from contracts.v1.entry import EntryPublished, EntryStaled
 from contracts.v1.erasure import ErasureOrdered
-from contracts.v1.event import PREFIX, Envelope, Event, OnceEvent
+from contracts.v1.event import PREFIX as PREFIX
+from contracts.v1.event import Envelope, Event
+from contracts.v1.event import OnceEvent as OnceEvent
 from contracts.v1.finding import FindingChanged
 from contracts.v1.flag import FlagRaised, FlagResolved
 from contracts.v1.integrity import IntegrityAnomalyDetected
@@ -174,13 +176,6 @@ def decode(subject: str, body: bytes) -> Envelope:
     return envelope
 
 
-def encode(envelope: Envelope) -> bytes:
-    """Encode an envelope as compact JSON without fields that are None."""
-    return encode_parts(
-        envelope.event, envelope.id, envelope.occurred_at, envelope.correlation, envelope.cause, envelope.salt
-    )
-
-
 def encode_parts(
     event: Event,
     event_id: UUID,
@@ -189,7 +184,7 @@ def encode_parts(
     cause: UUID | None,
     salt: str | None = None,
 ) -> bytes:
-    """Encode an envelope from its parts; the hot path of publishing, so no model is built."""
+    """Encode an envelope as compact JSON without fields that are None. No model is built: publishing is a hot path."""
     fields: dict[str, object] = {"id": event_id, "occurred_at": occurred_at, "correlation": correlation}
     if cause is not None:
         fields["cause"] = cause
@@ -197,83 +192,3 @@ def encode_parts(
         fields["salt"] = salt
     fields["event"] = orjson.Fragment(event.model_dump_json(exclude_none=True))
     return orjson.dumps(fields, option=orjson.OPT_UTC_Z)
-
-
-__all__ = [
-    "EVENTS",
-    "PREFIX",
-    "AppealDecided",
-    "AppealOpened",
-    "AppealProofChecked",
-    "AppealProofOffered",
-    "AssertionAnalysed",
-    "AssertionAnalysisRequested",
-    "AssertionInvalidated",
-    "BreakerChanged",
-    "CanonicalFetched",
-    "CanonicalUnavailable",
-    "ClaimApproved",
-    "ClaimHeld",
-    "ClaimHoldEnded",
-    "ClaimProposed",
-    "ClaimRejected",
-    "ClaimRetained",
-    "ClaimValidationFailed",
-    "ClaimValidationRetryScheduled",
-    "ClaimValidationStarted",
-    "ControlCommitted",
-    "ControlOpened",
-    "CreditPosted",
-    "EditMade",
-    "EntityErasureOrdered",
-    "EntryPublished",
-    "EntryStaled",
-    "Envelope",
-    "ErasureOrdered",
-    "Event",
-    "FindingChanged",
-    "FlagRaised",
-    "FlagResolved",
-    "IntegrityAnomalyDetected",
-    "InvestigationAdvanced",
-    "InvestigationCompleted",
-    "InvestigationDrafted",
-    "InvestigationFailed",
-    "InvestigationRequested",
-    "InvestigationRetryScheduled",
-    "InvestigationStarted",
-    "JobEnded",
-    "JobExtracted",
-    "JobFetched",
-    "JobIdempotencyKeyBound",
-    "JobPlanned",
-    "JobRequested",
-    "JobResolved",
-    "LabelIssued",
-    "LlmStageConfigured",
-    "LogChanged",
-    "MetricSampled",
-    "ObservationReceived",
-    "ObservationUnverifiable",
-    "OnceEvent",
-    "PatternRecorded",
-    "PostHinted",
-    "PostViewed",
-    "PublisherEpochClosed",
-    "PublisherRated",
-    "PublisherScored",
-    "RetentionPurged",
-    "ReviewDecided",
-    "ReviewSampled",
-    "RunAdvanced",
-    "RunFailed",
-    "RunRetryScheduled",
-    "RunStarted",
-    "Undecodable",
-    "VariantChanged",
-    "VersionRegistered",
-    "VersionSeen",
-    "VersionVerified",
-    "decode",
-    "encode",
-]

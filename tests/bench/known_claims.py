@@ -7,10 +7,11 @@ from typing import Final
 from uuid import UUID, uuid4
 
 from contracts.topology import JOBS
-from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested, encode
+from contracts.v1 import AssertionAnalysed, AssertionAnalysisRequested
 from kit.bus import Bus
 from kit.history import StoredFact
 from kit.publisher import Outgoing
+from tests.support.envelopes import encode
 
 PER_BATCH: Final = 500
 """A batch holds at most 1,000 messages, and each claim has two."""

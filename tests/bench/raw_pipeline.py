@@ -14,11 +14,11 @@ import nats.errors
 from nats.js.api import ConsumerConfig
 
 from contracts.topology import CONSUMERS
-from contracts.v1 import encode
 from kit.bus import Bus
 from kit.history import StoredFact
 from kit.ordered import OrderedLog
 from kit.publisher import Outgoing
+from tests.support.envelopes import encode
 
 STREAM = "SCRATCH"
 WORKERS = 8

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from contracts.v1 import EVENTS, CreditPosted, Event, FlagRaised, JobEnded, JobExtracted, decode, encode, envelope_type
+from contracts.v1 import EVENTS, CreditPosted, Event, FlagRaised, JobEnded, JobExtracted, decode, envelope_type
 from tests.contract.schemas import EXAMPLES, examples, name_of, relied_on
+from tests.support.envelopes import encode
 
 NAMED = [
     pytest.param(event, example, id=f"{name_of(event)}-{name}")

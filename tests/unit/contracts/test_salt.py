@@ -8,8 +8,9 @@ from uuid import UUID
 import pytest
 from pydantic import ValidationError
 
-from contracts.v1 import Envelope, decode, encode
+from contracts.v1 import Envelope, decode
 from kit.clock import SystemClock
+from tests.support.envelopes import encode
 from tests.support.factories import NOW, requested
 
 SALT = SystemClock().new_salt()

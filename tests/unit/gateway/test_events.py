@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.topology import ANALYST_SUBJECTS
-from contracts.v1 import Envelope, ErasureOrdered, decode, encode, encode_parts
+from contracts.v1 import Envelope, ErasureOrdered, decode, encode_parts
 from contracts.v1.erasure import ErasedFact
 from kit.pages import LogPage
 from services.gateway.public.stream.feed import Feed
 from services.gateway.public.stream.question import SHOWN, BadQuestion, Question, encode_frame, read_question
 from services.gateway.public.stream.window import Window
 from services.gateway.streaming import HEARTBEAT
+from tests.support.envelopes import encode
 from tests.support.event_log import MemoryEvents
 from tests.support.factories import completed
 from tests.support.system import until

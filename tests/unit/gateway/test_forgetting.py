@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from contracts.v1 import Envelope, ErasureOrdered, encode
+from contracts.v1 import Envelope, ErasureOrdered
 from contracts.v1.erasure import ErasedFact
 from contracts.v1.ids import post_id
 from contracts.v1.parts import PostRef
@@ -21,6 +21,7 @@ from kit.cache import Cache
 from services.gateway.ports import Complete, Unavailable, VersionView
 from services.gateway.public.stream.question import Question
 from services.gateway.streaming import HEARTBEAT
+from tests.support.envelopes import encode
 from tests.support.system import until
 from tests.unit.gateway.fakes import (
     INVESTIGATION,

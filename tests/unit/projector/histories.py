@@ -44,7 +44,6 @@ from contracts.v1 import (
     VersionRegistered,
     VersionSeen,
     VersionVerified,
-    encode,
 )
 from contracts.v1 import ids as derived
 from contracts.v1.appeal import ProofOutcome
@@ -71,6 +70,7 @@ from contracts.v1.parts import (
 )
 from kit.ordered import StoredMessage
 from tests.support import transcripts
+from tests.support.envelopes import encode
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 FACT_CHECK = "FACT_CHECK"
