@@ -20,7 +20,7 @@ from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from contracts.readmodel import SEARCH_PATH
+from contracts.readmodel.columns import SEARCH_PATH
 from kit.migrations import FOLDER, HEADS, History
 from kit.sessions import Watch
 from kit.settings import SettingsError

@@ -15,7 +15,7 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 from sqlalchemy import MetaData
 
-from contracts.readmodel import LEDGER, OPERATOR
+from contracts.readmodel.columns import LEDGER, OPERATOR
 from kit.database import open_session
 
 SCHEMAS: Final = ("ledger", "operator", "log")

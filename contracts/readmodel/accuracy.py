@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Table
+from sqlalchemy import Index, Table
 
-from contracts.readmodel.columns import READMODEL, document, key, number, one_of, ref, text, timestamp
-
-VOLUME_STATE: Final = ("SHADOW", "LIMITED", "FULL")
-TIER_STATE: Final = ("PENDING", "CLEAN", "FAILED")
-BREAKER_STATE: Final = ("OPEN", "HALF_OPEN", "CLOSED")
-CONTROL_OUTCOME: Final = ("CLEAN", "FLAGGED", "FAILED", "NOT_RUN")
+from contracts.readmodel.columns import (
+    READMODEL,
+    boolean,
+    document,
+    key,
+    number,
+    one_of,
+    ref,
+    sequence,
+    text,
+    timestamp,
+)
+from contracts.v1.breaker import BreakerState
+from contracts.v1.control import ControlOutcome
+from contracts.v1.variant import TierState, VolumeState
 
 variant: Final = Table(
     "variant",
@@ -22,17 +31,17 @@ variant: Final = Table(
     number("quota", null=True),
     number("step"),
     number("clean"),
-    Column("after_wrong", Boolean, nullable=False),
+    boolean("after_wrong"),
     text("gate_tier"),
     timestamp("since"),
-    Column("through", BigInteger, nullable=False),
+    sequence("through"),
     text("why"),
     text("by"),
     timestamp("announced_at"),
     timestamp("changed_at"),
-    Column("sequence", BigInteger, nullable=False),
-    one_of("state", VOLUME_STATE),
-    one_of("gate_tier", TIER_STATE),
+    sequence(),
+    one_of("state", get_args(VolumeState)),
+    one_of("gate_tier", get_args(TierState)),
     comment="How much of what a variant finds is displayed, as its newest event says; it holds for what was published "
     "at `since` or later. `parts`: {prompt, prompt_version, provider, model, rules, gates}",
 )
@@ -48,10 +57,10 @@ breaker: Final = Table(
     number("quota", null=True),
     timestamp("opened_at", null=True),
     timestamp("since", null=True),
-    Column("since_sequence", BigInteger, nullable=False),
+    sequence("since_sequence"),
     timestamp("changed_at"),
-    Column("sequence", BigInteger, nullable=False),
-    one_of("state", BREAKER_STATE),
+    sequence(),
+    one_of("state", get_args(BreakerState)),
     comment="`triggers`: [{trigger, numbers, at}] since it opened last. What happened before `since`, when it was last "
     "half opened or closed, opens it no more",
 )
@@ -77,7 +86,7 @@ control_run: Final = Table(
     timestamp("requested_at"),
     text("salt", null=True),
     text("outcome", null=True),
-    one_of("outcome", CONTROL_OUTCOME),
+    one_of("outcome", get_args(ControlOutcome)),
     Index("control_run_batch_idx", "batch_id", "requested_at"),
     comment="A run whose answer is known; nothing of it is published. `salt` and `outcome` are there once its list is "
     "open",

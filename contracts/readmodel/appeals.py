@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Table
+from sqlalchemy import Index, Table
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, document, key, one_of, ref, text, timestamp
-
-APPEAL_KIND: Final = ("FALSE_POSITIVE", "FALSE_NEGATIVE", "CONTEXT")
-APPEAL_OUTCOME: Final = ("UPHELD", "PARTLY", "DISMISSED", "REFUSED")
-PROOF_OUTCOME: Final = ("PROVEN", "NO_TOKEN", "OTHER_AUTHOR", "EXPIRED", "UNAVAILABLE")
+from contracts.readmodel.columns import READMODEL, boolean, document, key, one_of, ref, sequence, text, timestamp
+from contracts.v1.appeal import AppealKind, AppealOutcome, ProofOutcome
 
 appeal: Final = Table(
     "appeal",
@@ -27,16 +24,16 @@ appeal: Final = Table(
     text("outcome", null=True),
     text("reason", null=True),
     timestamp("decided_at", null=True),
-    Column("by_author", Boolean, nullable=False),
+    boolean("by_author"),
     text("proof", null=True),
     text("statement", null=True),
-    one_of("kind", APPEAL_KIND),
-    one_of("outcome", APPEAL_OUTCOME),
-    one_of("proof", PROOF_OUTCOME),
+    one_of("kind", get_args(AppealKind)),
+    one_of("outcome", get_args(AppealOutcome)),
+    one_of("proof", get_args(ProofOutcome)),
     Index("appeal_range_key_idx", "range_key", "opened_at"),
     Index("appeal_newest_idx", sql("coalesce(decided_at, opened_at) DESC"), sql("id DESC")),
     Index("appeal_open_idx", "opened_at", "id", postgresql_where=sql("outcome IS NULL")),
-    Column("sequence", BigInteger, nullable=False),
+    sequence(),
     comment="An objection to a result. `claims` are the ids of the findings that it names; no `outcome`: it is open. "
     "`sequence` is that of its opening. `by_author`: it claims to be the author's, and is so if `proof` is PROVEN; "
     "else that is the outcome of the newest attempt. `statement` is public from then on, unless it is REFUSED",

@@ -7,15 +7,28 @@ could not be read are not there either; that is no error.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, PrimaryKeyConstraint, SmallInteger, Table
+from sqlalchemy import CheckConstraint, Column, Index, PrimaryKeyConstraint, SmallInteger, Table
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, key, number, one_of, ref, text, timestamp, uuid
-from contracts.readmodel.jobs import flag, share, texts
+from contracts.readmodel.columns import (
+    READMODEL,
+    boolean,
+    key,
+    number,
+    one_of,
+    real,
+    ref,
+    sequence,
+    text,
+    texts,
+    timestamp,
+    uuid,
+)
+from contracts.v1.assertion import InvalidationReason
+from contracts.v1.job import Volatility
 
-VOLATILITY: Final = ("TIMELESS", "DATED", "SLOW", "FAST")
 MAX_SAMPLES: Final = 5
 MAX_QUOTES: Final = 3
 MAX_QUOTE_WORDS: Final = 25
@@ -34,10 +47,10 @@ assertion: Final = Table(
     text("volatility"),
     number("requests"),
     timestamp("requested_at"),
-    Column("sequence", BigInteger, nullable=False),
+    sequence(),
     text("canonical", null=True),
     timestamp("kept_until", null=True),
-    one_of("volatility", VOLATILITY),
+    one_of("volatility", get_args(Volatility)),
     CheckConstraint("(canonical IS NULL) = (kept_until IS NULL)", name="words"),
     Index(None, "published_key"),
     Index(None, "canonical_sha256"),
@@ -82,8 +95,8 @@ analysis: Final = Table(
     timestamp("invalidated_at", null=True),
     text("invalidated_why", null=True),
     timestamp("kept_until", null=True),
-    one_of("volatility", VOLATILITY),
-    one_of("invalidated_why", ("RIGHTS", "MODERATION", "EDIT")),
+    one_of("volatility", get_args(Volatility)),
+    one_of("invalidated_why", get_args(InvalidationReason)),
     CheckConstraint("(invalidated_at IS NULL) = (invalidated_why IS NULL)", name="invalidated"),
     Index(None, "assertion_id", sql("analysed_at DESC")),
     Index(None, "analysed_at"),
@@ -111,8 +124,8 @@ verdict: Final = Table(
     READMODEL,
     ref("scenario_id", "scenario.id", primary_key=True, cascade=True),
     text("label"),
-    share("probability", null=True),
-    share("confidence"),
+    real("probability", null=True),
+    real("confidence"),
     number("supporting"),
     number("opposing"),
     number("families"),
@@ -130,14 +143,14 @@ evidence: Final = Table(
     ref("analysis_id", "analysis.id", cascade=True),
     ref("scenario_id", "scenario.id", cascade=True, index=True),
     number("place"),
-    flag("supports"),
+    boolean("supports"),
     text("text"),
     text("source_url"),
     text("source_title"),
     texts("quotes"),
     text("summary", null=True),
-    share("relevance"),
-    share("credibility_score"),
+    real("relevance"),
+    real("credibility_score"),
     text("published_at", null=True),
     number("family"),
     timestamp("kept_until"),
@@ -157,10 +170,10 @@ citation: Final = Table(
     text("domain"),
     text("url_sha256"),
     number("scenario"),
-    flag("supports"),
-    share("relevance"),
+    boolean("supports"),
+    real("relevance"),
     text("outcome"),
-    share("score", null=True),
+    real("score", null=True),
     number("family"),
     timestamp("cited_at"),
     PrimaryKeyConstraint("analysis_id", "place"),

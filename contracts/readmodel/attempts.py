@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Table, UniqueConstraint
+from sqlalchemy import CheckConstraint, Column, Index, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, document, key, number, one_of, ref, text, timestamp
-from contracts.readmodel.investigations import CANDIDATE_STATE
+from contracts.readmodel.columns import READMODEL, document, key, money, number, one_of, ref, text, timestamp
 
 TRANSCRIPT_STATE: Final = ("read", "missing", "unreadable", "too_large")
 
@@ -147,7 +146,7 @@ usage: Final = Table(
     number("total_tokens"),
     number("cached_input_tokens", null=True),
     number("reasoning_output_tokens", null=True),
-    Column("cost_micro_usd", BigInteger, nullable=True),
+    money("cost_micro_usd", null=True),
     timestamp("created_at"),
 )
 
@@ -187,7 +186,7 @@ review: Final = Table(
     number("total_tokens"),
     number("cached_input_tokens", null=True),
     number("reasoning_output_tokens", null=True),
-    Column("cost_micro_usd", BigInteger, nullable=True),
+    money("cost_micro_usd", null=True),
     text("transcript_hash", null=True),
     text("transcript_state", null=True),
     timestamp("started_at", null=True),
@@ -198,7 +197,7 @@ review: Final = Table(
     document("gates"),
     UniqueConstraint("claim_id", "round", "attempt"),
     Index("claim_review_rejected_idx", "decided_at", "gate", postgresql_where=sql("outcome = 'REJECTED'")),
-    one_of("outcome", (*(state for state in CANDIDATE_STATE if state != "PENDING"), "RETRIED")),
+    one_of("outcome", ("APPROVED", "REJECTED", "FAILED", "RETRIED")),
     one_of("transcript_state", TRANSCRIPT_STATE),
     CheckConstraint("(transcript_state IS NULL) = (transcript_hash IS NULL)", name="transcript"),
     comment="The verdict on a candidate in one round, and the exchange with the model that was asked for it, if one "

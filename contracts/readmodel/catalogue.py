@@ -6,19 +6,28 @@ with. Nothing of this is a correction: no table of the public record refers to i
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Computed, Index, Table
+from sqlalchemy import CheckConstraint, Column, Computed, Index, Table
 from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from contracts.readmodel.columns import READMODEL, document, key, number, one_of, ref, text, timestamp, uuid
-from contracts.readmodel.jobs import flag as boolean
-from contracts.readmodel.jobs import texts
+from contracts.readmodel.columns import (
+    READMODEL,
+    boolean,
+    document,
+    key,
+    number,
+    one_of,
+    ref,
+    sequence,
+    text,
+    texts,
+    timestamp,
+    uuid,
+)
+from contracts.v1.edit import EditType
 
-ENTRY_STATUS: Final = ("PUBLISHED", "HIDDEN")
-EDIT_TYPE: Final = ("CONTENT_CORRECTION", "CLARIFICATION", "SYSTEM_REANALYSIS", "MODERATION_ACTION", "REVERT")
-FLAG_STATUS: Final = ("OPEN", "ACCEPTED", "DISMISSED")
 SEARCHED: Final = (
     "to_tsvector('simple', wording || ' ' || domain || ' ' || coalesce(summary, ''))"
     " || jsonb_to_tsvector('simple', coalesce(evidence_summary, '[]'), '[\"string\"]')"
@@ -45,9 +54,9 @@ entry: Final = Table(
     uuid("created_by"),
     timestamp("created_at"),
     timestamp("updated_at"),
-    Column("sequence", BigInteger, nullable=False),
-    Column("staled_sequence", BigInteger, nullable=False),
-    Column("renewed_sequence", BigInteger, nullable=False),
+    sequence(),
+    sequence("staled_sequence"),
+    sequence("renewed_sequence"),
     uuid("analysis_id", null=True),
     number("confidence_score", null=True),
     number("completeness_score", null=True),
@@ -58,7 +67,7 @@ entry: Final = Table(
     timestamp("cache_updated_at", null=True),
     Column("searched", TSVECTOR, Computed(SEARCHED, persisted=True)),
     number("risk_score", null=True),
-    one_of("status", ENTRY_STATUS),
+    one_of("status", ("PUBLISHED", "HIDDEN")),
     CheckConstraint("edit_count = version - 1", name="edit_count"),
     CheckConstraint("confidence_score BETWEEN 0 AND 100 AND completeness_score BETWEEN 0 AND 100", name="scores"),
     CheckConstraint("risk_score BETWEEN 0 AND 100", name="risk_score"),
@@ -90,7 +99,7 @@ edit: Final = Table(
     document("after_state", null=True),
     timestamp("kept_until", null=True),
     timestamp("created_at"),
-    one_of("edit_type", EDIT_TYPE),
+    one_of("edit_type", get_args(EditType)),
     CheckConstraint(
         "(reason IS NULL) = (kept_until IS NULL) AND (before_state IS NULL) = (kept_until IS NULL)"
         " AND (after_state IS NULL) = (kept_until IS NULL)",
@@ -118,7 +127,7 @@ flag: Final = Table(
     timestamp("note_until", null=True),
     timestamp("created_at"),
     timestamp("resolved_at", null=True),
-    one_of("status", FLAG_STATUS),
+    one_of("status", ("OPEN", "ACCEPTED", "DISMISSED")),
     CheckConstraint("(status = 'OPEN') = (resolved_at IS NULL)", name="resolved"),
     CheckConstraint("(description IS NULL) = (kept_until IS NULL)", name="words"),
     CheckConstraint("(note IS NULL) = (note_until IS NULL)", name="note"),

@@ -7,12 +7,26 @@ swap it with the first. With a schema named here, the rebuild would write into t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 from uuid import UUID
 
 from pydantic import JsonValue
-from sqlalchemy import CheckConstraint, Column, DateTime, ForeignKey, Integer, MetaData, Text, Uuid
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Date,
+    DateTime,
+    Double,
+    ForeignKey,
+    Integer,
+    MetaData,
+    Text,
+    Uuid,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 
 SEARCH_PATH: Final = "readmodel,ledger,operator"
@@ -43,6 +57,36 @@ def text(name: str, *, null: bool = False, primary_key: bool = False) -> Column[
 def number(name: str, *, null: bool = False, primary_key: bool = False) -> Column[int]:
     """A 32-bit integer without a sequence of the database's."""
     return Column(name, Integer, nullable=null, primary_key=primary_key, autoincrement=False)
+
+
+def sequence(name: str = "sequence", *, null: bool = False) -> Column[int]:
+    """A message's place in its stream."""
+    return Column(name, BigInteger, nullable=null)
+
+
+def money(name: str, *, null: bool = False) -> Column[int]:
+    """An amount in millionths of a US dollar."""
+    return Column(name, BigInteger, nullable=null)
+
+
+def real(name: str, *, null: bool = False) -> Column[float]:
+    """A number in double precision."""
+    return Column(name, Double, nullable=null)
+
+
+def boolean(name: str, *, null: bool = False) -> Column[bool]:
+    """A yes or no."""
+    return Column(name, Boolean, nullable=null)
+
+
+def day(name: str, *, null: bool = False) -> Column[date]:
+    """A calendar day."""
+    return Column(name, Date, nullable=null)
+
+
+def texts(name: str, *, null: bool = False) -> Column[list[str]]:
+    """A list of strings."""
+    return Column(name, ARRAY(Text), nullable=null)
 
 
 def timestamp(name: str, *, null: bool = False) -> Column[datetime]:

@@ -5,13 +5,12 @@ The bytes are in the blob store under their hash, so a finding can be compared w
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
 from sqlalchemy import CheckConstraint, Index, PrimaryKeyConstraint, Table
 
 from contracts.readmodel.columns import READMODEL, number, one_of, ref, text, timestamp
-
-SOURCE_STATUS: Final = ("found", "missing", "unavailable", "unchecked")
+from contracts.v1.parts import SourceStatus
 
 source_check: Final = Table(
     "source_check",
@@ -28,7 +27,7 @@ source_check: Final = Table(
     text("media_type", null=True),
     timestamp("fetched_at", null=True),
     PrimaryKeyConstraint("claim_id", "round", "ordinal"),
-    one_of("status", SOURCE_STATUS),
+    one_of("status", get_args(SourceStatus)),
     CheckConstraint("num_nonnulls(final_url, page_hash, size_bytes, media_type, fetched_at) IN (0, 5)", name="page"),
     Index(None, "page_hash"),
     comment="What became of each source of a candidate, one set a round, in the order of its payload; the page's bytes "

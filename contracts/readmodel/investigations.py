@@ -7,19 +7,14 @@ are not here: they are stored encrypted, for minutes, outside the database.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint
+from sqlalchemy import CheckConstraint, Index, PrimaryKeyConstraint, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, document, key, number, one_of, ref, text, timestamp, uuid
-
-CHECK_STATUS: Final = ("PENDING", "PROCESSING", "COMPLETE", "FAILED")
-PICTURE_FATE: Final = ("used", "duplicate", "omitted", "unavailable")
-ORIGIN: Final = ("ORIGINAL", "APPEAL", "RETRACTION", "CONTROL")
-FINDING_STATE: Final = ("SUSPENDED", "RELEASED", "RETRACTED")
-FINDING_CAUSE: Final = ("APPEAL", "REVIEW", "CONTROL", "SOURCE_CHANGED", "OPERATOR")
-CANDIDATE_STATE: Final = ("PENDING", "APPROVED", "REJECTED", "FAILED")
+from contracts.readmodel.columns import READMODEL, document, key, number, one_of, ref, sequence, text, timestamp, uuid
+from contracts.v1.finding import FindingCause, FindingState
+from contracts.v1.parts import MarkdownSource, Origin, PictureStatus, Provenance
 
 prompt: Final = Table(
     "prompt",
@@ -41,8 +36,8 @@ investigation_input: Final = Table(
     text("markdown", null=True),
     text("markdown_renderer_version", null=True),
     timestamp("created_at"),
-    one_of("provenance", ("SERVER_VERIFIED", "CLIENT_FALLBACK")),
-    one_of("markdown_source", ("SERVER_HTML", "CLIENT_HTML", "NONE")),
+    one_of("provenance", get_args(Provenance)),
+    one_of("markdown_source", get_args(MarkdownSource)),
     CheckConstraint(
         "(markdown_source = 'NONE') = (markdown IS NULL) AND (markdown IS NULL) = (markdown_renderer_version IS NULL)",
         name="markdown",
@@ -78,13 +73,13 @@ investigation: Final = Table(
     number("attempt_count"),
     text("requested_by", null=True),
     text("key_source", null=True),
-    Column("requested_sequence", BigInteger, nullable=True),
+    sequence("requested_sequence", null=True),
     timestamp("created_at"),
     timestamp("updated_at"),
     UniqueConstraint("post_version_id", "analysis", "origin", "origin_id", postgresql_nulls_not_distinct=True),
     UniqueConstraint("input_id"),
-    one_of("status", CHECK_STATUS),
-    one_of("origin", ORIGIN),
+    one_of("status", ("PENDING", "PROCESSING", "COMPLETE", "FAILED")),
+    one_of("origin", get_args(Origin)),
     CheckConstraint("(origin = 'ORIGINAL') = (origin_id IS NULL)", name="origin_id"),
     CheckConstraint("input_id = id", name="input"),
     CheckConstraint(
@@ -151,7 +146,7 @@ investigation_picture: Final = Table(
     number("same_as", null=True),
     text("reason", null=True),
     PrimaryKeyConstraint("investigation_id", "original_index"),
-    one_of("fate", PICTURE_FATE),
+    one_of("fate", get_args(PictureStatus)),
     CheckConstraint("(content_hash IS NOT NULL) = (fate = 'used')", name="content_hash"),
     CheckConstraint("(same_as IS NOT NULL) = (fate = 'duplicate')", name="same_as"),
     CheckConstraint("(reason IS NOT NULL) = (fate IN ('omitted', 'unavailable'))", name="reason"),
@@ -172,7 +167,7 @@ claim_candidate: Final = Table(
     uuid("retained_from", null=True),
     timestamp("proposed_at"),
     timestamp("decided_at", null=True),
-    one_of("state", CANDIDATE_STATE),
+    one_of("state", ("PENDING", "APPROVED", "REJECTED", "FAILED")),
     CheckConstraint("(state = 'PENDING') = (decided_at IS NULL)", name="decided"),
     comment="Progress: what the model submitted and what became of it. `attempt` NULL: kept from an earlier version",
     postgresql_with={"fillfactor": 70},
@@ -250,9 +245,9 @@ finding_state: Final = Table(
     text("cause"),
     text("note"),
     timestamp("changed_at"),
-    Column("sequence", BigInteger, nullable=False),
-    one_of("state", FINDING_STATE),
-    one_of("cause", FINDING_CAUSE),
+    sequence(),
+    one_of("state", get_args(FindingState)),
+    one_of("cause", get_args(FindingCause)),
     Index("finding_state_newest_idx", sql("changed_at DESC"), sql("claim_id DESC")),
     comment="What became of published claims that were suspended or retracted at some time. `sequence` is that of the "
     "newest event",

@@ -6,55 +6,35 @@ Money is in millionths of a US dollar.
 
 from __future__ import annotations
 
-from datetime import date
-from typing import Final
+from typing import Final, get_args
 
 from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Boolean,
     CheckConstraint,
-    Column,
-    Date,
-    Double,
     Index,
     PrimaryKeyConstraint,
     Table,
-    Text,
 )
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, document, key, number, one_of, ref, text, timestamp, uuid
-
-JOB_STATUS: Final = ("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED")
-RUN_OUTCOME: Final = ("SUCCEEDED", "FAILED")
-CREDIT_ENTRY: Final = ("RESERVED", "SETTLED", "RELEASED", "EXTRACTION", "ADJUSTED")
-
-
-def money(name: str, *, null: bool = False) -> Column[int]:
-    """An amount in millionths of a US dollar."""
-    return Column(name, BigInteger, nullable=null)
-
-
-def share(name: str, *, null: bool = False) -> Column[float]:
-    """A number from 0 to 1."""
-    return Column(name, Double, nullable=null)
-
-
-def flag(name: str, *, null: bool = False) -> Column[bool]:
-    """A yes or no."""
-    return Column(name, Boolean, nullable=null)
-
-
-def texts(name: str, *, null: bool = False) -> Column[list[str]]:
-    """A list of strings."""
-    return Column(name, ARRAY(Text), nullable=null)
-
-
-def day(name: str, *, null: bool = False) -> Column[date]:
-    """A calendar day."""
-    return Column(name, Date, nullable=null)
-
+from contracts.readmodel.columns import (
+    READMODEL,
+    boolean,
+    day,
+    document,
+    key,
+    money,
+    number,
+    one_of,
+    real,
+    ref,
+    sequence,
+    text,
+    texts,
+    timestamp,
+    uuid,
+)
+from contracts.v1.credit import CreditEntry
+from contracts.v1.job import LookOutcome, Mode
 
 job: Final = Table(
     "job",
@@ -70,7 +50,7 @@ job: Final = Table(
     text("content_sha256", null=True),
     money("reserved_micro_usd"),
     document("prices"),
-    flag("has_webhook"),
+    boolean("has_webhook"),
     timestamp("deadline_at"),
     timestamp("created_at"),
     timestamp("fetched_at", null=True),
@@ -85,21 +65,21 @@ job: Final = Table(
     document("extraction", null=True),
     timestamp("planned_at", null=True),
     timestamp("resolved_at", null=True),
-    flag("complete", null=True),
+    boolean("complete", null=True),
     timestamp("ended_at", null=True),
     text("code", null=True),
     document("result", null=True),
     text("overall_verdict", null=True),
-    share("credibility_score", null=True),
+    real("credibility_score", null=True),
     text("risk_tier", null=True),
     text("publication_mode", null=True),
-    flag("requires_review", null=True),
+    boolean("requires_review", null=True),
     money("charged_micro_usd", null=True),
     number("from_cache", null=True),
     number("newly_analysed", null=True),
     texts("stages_cached", null=True),
-    one_of("mode", ("CREDIT", "CACHE_ONLY")),
-    one_of("status", JOB_STATUS),
+    one_of("mode", get_args(Mode)),
+    one_of("status", ("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED")),
     CheckConstraint("(status IN ('QUEUED', 'RUNNING')) = (ended_at IS NULL)", name="ended"),
     CheckConstraint("(status = 'SUCCEEDED') = (result IS NOT NULL)", name="result"),
     CheckConstraint("(status = 'FAILED') = (code IS NOT NULL)", name="code"),
@@ -119,7 +99,7 @@ job_claim: Final = Table(
     number("number"),
     uuid("assertion_id"),
     text("claim_hash"),
-    flag("central"),
+    boolean("central"),
     text("claim_type"),
     text("evaluability"),
     text("risk_tier"),
@@ -129,10 +109,10 @@ job_claim: Final = Table(
     text("outcome", null=True),
     uuid("run_id", null=True),
     uuid("analysis_id", null=True),
-    flag("stale"),
+    boolean("stale"),
     text("failure", null=True),
     PrimaryKeyConstraint("job_id", "number"),
-    one_of("outcome", ("HIT", "OWN", "JOINED", "MISS", "UNUSABLE")),
+    one_of("outcome", get_args(LookOutcome)),
     Index(None, "assertion_id"),
     comment="A claim of an article: what the claim cache answered (`outcome`), and the analysis that serves it or why "
     "there is none; neither: it was a miss",
@@ -170,7 +150,7 @@ run_attempt: Final = Table(
     timestamp("retry_at", null=True),
     timestamp("completed_at", null=True),
     PrimaryKeyConstraint("run_id", "attempt"),
-    one_of("outcome", RUN_OUTCOME),
+    one_of("outcome", ("SUCCEEDED", "FAILED")),
     CheckConstraint("(outcome IS NULL) = (completed_at IS NULL)", name="completed"),
     CheckConstraint("(outcome IS NOT DISTINCT FROM 'FAILED') = (failure IS NOT NULL)", name="failure"),
     Index(None, "subject_id"),
@@ -188,13 +168,13 @@ credit_period: Final = Table(
     uuid("account_id"),
     text("month"),
     money("limit_micro_usd", null=True),
-    flag("hard"),
+    boolean("hard"),
     money("used_micro_usd"),
     money("reserved_micro_usd"),
     number("open_jobs"),
     day("extraction_day", null=True),
     number("extractions"),
-    Column("sequence", BigInteger, nullable=False),
+    sequence(),
     timestamp("updated_at"),
     Index(None, "account_id", "month", unique=True),
     comment="An account's credit of one month, as its newest entry, of this `sequence`, left it",
@@ -209,10 +189,10 @@ credit_entry: Final = Table(
     text("entry"),
     money("micro_usd"),
     money("used_micro_usd"),
-    Column("sequence", BigInteger, nullable=False),
+    sequence(),
     timestamp("posted_at"),
     PrimaryKeyConstraint("period_id", "cause_id", "entry"),
-    one_of("entry", CREDIT_ENTRY),
+    one_of("entry", get_args(CreditEntry)),
     Index(None, "cause_id"),
     comment="One entry of a period. `cause_id` is the job, of ADJUSTED the correction itself; `used_micro_usd` is what "
     "was used of the period after it",
@@ -225,10 +205,10 @@ stage_config: Final = Table(
     text("provider"),
     text("model"),
     number("max_tokens"),
-    Column("temperature", Double, nullable=False),
+    real("temperature"),
     uuid("configured_by"),
     timestamp("configured_at"),
-    Column("sequence", BigInteger, nullable=False),
+    sequence(),
     comment="The model of a step of audits that an operator chose; without a row the environment decides",
 )
 

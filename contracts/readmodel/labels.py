@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Table
+from sqlalchemy import Index, Table
 
-from contracts.readmodel.columns import READMODEL, key, one_of, text, timestamp, uuid
-
-LABEL_REASON: Final = ("PUBLISHED", "RENEWED", "WITHDRAWN", "REPLACED", "FORGOTTEN", "NOT_PUBLIC")
+from contracts.readmodel.columns import READMODEL, boolean, key, one_of, sequence, text, timestamp, uuid
+from contracts.v1.label import LabelReason
 
 label: Final = Table(
     "label",
@@ -17,14 +16,14 @@ label: Final = Table(
     text("uri"),
     text("cid"),
     text("val"),
-    Column("neg", Boolean, nullable=False),
+    boolean("neg"),
     timestamp("cts"),
     timestamp("exp"),
     uuid("post_id"),
     uuid("investigation_id"),
     text("why"),
-    Column("sequence", BigInteger, nullable=False),
-    one_of("why", LABEL_REASON),
+    sequence(),
+    one_of("why", get_args(LabelReason)),
     Index(None, "sequence"),
     Index(None, "uri", postgresql_ops={"uri": "text_pattern_ops"}),
     comment="A value on a pinned record. `sequence` is that of the newest event; `neg`: the label was taken back",

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, LargeBinary, PrimaryKeyConstraint, Table, Text, Uuid
+from sqlalchemy import Column, Index, LargeBinary, PrimaryKeyConstraint, Table, Uuid
 
-from contracts.readmodel.columns import LEDGER, READMODEL, text, timestamp
+from contracts.readmodel.columns import LEDGER, READMODEL, sequence, text, timestamp, uuid
 
 fact: Final = Table(
     "fact",
     LEDGER,
-    Column("stream", Text, nullable=False),
-    Column("sequence", BigInteger, nullable=False),
-    Column("event_id", Uuid, nullable=True),
-    Column("subject", Text, nullable=False),
+    text("stream"),
+    sequence(),
+    uuid("event_id", null=True),
+    text("subject"),
     Column("envelope", LargeBinary, nullable=False),
     Column("previous_hash", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
@@ -37,9 +37,9 @@ fact: Final = Table(
 skipped: Final = Table(
     "skipped",
     LEDGER,
-    Column("stream", Text, nullable=False),
-    Column("sequence", BigInteger, nullable=False),
-    Column("reason", Text, nullable=False),
+    text("stream"),
+    sequence(),
+    text("reason"),
     timestamp("skipped_at"),
     PrimaryKeyConstraint("stream", "sequence"),
     comment="Messages that an operator has told the projector to leave out, in the live tables and in every rebuild",
@@ -49,16 +49,16 @@ position: Final = Table(
     "position",
     READMODEL,
     text("stream", primary_key=True),
-    Column("sequence", BigInteger, nullable=False),
+    sequence(),
     comment="The last sequence of each stream that these tables hold",
 )
 
 parked: Final = Table(
     "parked",
     READMODEL,
-    Column("stream", Text, nullable=False),
-    Column("sequence", BigInteger, nullable=False),
-    Column("awaits", Text, nullable=False),
+    text("stream"),
+    sequence(),
+    text("awaits"),
     PrimaryKeyConstraint("stream", "sequence"),
     Index(None, "awaits"),
     comment="Facts that came before what they speak of; their text is in the ledger",
@@ -67,11 +67,11 @@ parked: Final = Table(
 refused_fact: Final = Table(
     "refused_fact",
     READMODEL,
-    Column("stream", Text, nullable=False),
-    Column("sequence", BigInteger, nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("outcome", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    text("stream"),
+    sequence(),
+    text("subject"),
+    text("outcome"),
+    text("reason"),
     PrimaryKeyConstraint("stream", "sequence"),
     comment="Messages of the ledger that are not in these tables, and why",
 )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Boolean, Column, Date, Index, PrimaryKeyConstraint, Table, UniqueConstraint
+from sqlalchemy import Boolean, Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, key, number, ref, text, timestamp, uuid
+from contracts.readmodel.columns import READMODEL, boolean, day, key, number, ref, text, timestamp, uuid
 
 
 def _confirmed_flag() -> Column[bool]:
@@ -66,7 +66,7 @@ post_view_credit: Final = Table(
     READMODEL,
     ref("post_id", "post.id"),
     text("viewer_key"),
-    Column("bucket_day", Date, nullable=False),
+    day("bucket_day"),
     text("ip_range_key"),
     number("weight"),
     timestamp("created_at"),
@@ -81,11 +81,11 @@ candidate: Final = Table(
     text("analysis"),
     uuid("post_version_id"),
     number("score"),
-    Column("word_ok", Boolean, nullable=False),
+    boolean("word_ok"),
     text("status", null=True),
     timestamp("eligible_at", null=True),
     text("platform"),
-    Column("confirmed", Boolean, nullable=False),
+    boolean("confirmed"),
     PrimaryKeyConstraint("post_id", "analysis"),
     Index(
         "candidate_next_idx",

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import BigInteger, Column, Float, Index, PrimaryKeyConstraint, Table, Uuid
+from sqlalchemy import Index, PrimaryKeyConstraint, Table
 
-from contracts.readmodel.columns import READMODEL, key, number, one_of, text, timestamp, uuid
-
-SCORE_REASON: Final = ("INITIAL", "COMPUTED", "SET")
-RATING_REASON: Final = ("FIRST_RATING", "MONTHLY_AUDIT", "POLICY_CHANGED", "OWNER_CHANGED", "COMPLAINT", "MISTAKE")
-
-
-def _float(name: str, *, null: bool = False) -> Column[float]:
-    return Column(name, Float(53), nullable=null)
-
-
-def _sequence() -> Column[int]:
-    return Column("sequence", BigInteger, nullable=False)
-
+from contracts.readmodel.columns import READMODEL, key, number, one_of, real, sequence, text, timestamp, uuid
+from contracts.v1.publisher import RatingReason, ScoreReason
 
 publisher: Final = Table(
     "publisher",
@@ -32,12 +21,12 @@ publisher: Final = Table(
     number("bias_transparency", null=True),
     number("longevity", null=True),
     number("corrections_count", null=True),
-    _float("correction_frequency", null=True),
+    real("correction_frequency", null=True),
     number("set_score", null=True),
-    Column("rated_sequence", BigInteger, nullable=False),
+    sequence("rated_sequence"),
     number("epoch"),
-    _float("track_record_score", null=True),
-    _float("accuracy", null=True),
+    real("track_record_score", null=True),
+    real("accuracy", null=True),
     number("correct"),
     number("total"),
     number("correct_weight"),
@@ -46,8 +35,8 @@ publisher: Final = Table(
     number("claim_count"),
     text("why", null=True),
     timestamp("last_updated"),
-    _sequence(),
-    one_of("why", SCORE_REASON),
+    sequence(),
+    one_of("why", get_args(ScoreReason)),
     Index(None, "domain", unique=True),
     Index("publisher_names_idx", "domain", postgresql_ops={"domain": "text_pattern_ops"}),
     comment="A publisher of cited sources as its newest score and its newest rating leave it. `total` citations were "
@@ -58,24 +47,24 @@ publisher: Final = Table(
 publisher_score: Final = Table(
     "publisher_score",
     READMODEL,
-    Column("publisher_id", Uuid, nullable=False),
+    uuid("publisher_id"),
     number("epoch"),
-    _float("score"),
-    _float("accuracy"),
+    real("score"),
+    real("accuracy"),
     number("correct"),
     number("total"),
     text("why"),
     timestamp("scored_at"),
     PrimaryKeyConstraint("publisher_id", "epoch"),
-    one_of("why", SCORE_REASON),
+    one_of("why", get_args(ScoreReason)),
     comment="A publisher's score in an epoch; in an epoch without a row the one before it counts",
 )
 
 publisher_rating: Final = Table(
     "publisher_rating",
     READMODEL,
-    Column("publisher_id", Uuid, nullable=False),
-    _sequence(),
+    uuid("publisher_id"),
+    sequence(),
     text("type"),
     number("correction_policy", null=True),
     number("editorial_standards", null=True),
@@ -86,7 +75,7 @@ publisher_rating: Final = Table(
     uuid("rated_by"),
     timestamp("rated_at"),
     PrimaryKeyConstraint("publisher_id", "sequence"),
-    one_of("reason", RATING_REASON),
+    one_of("reason", get_args(RatingReason)),
     Index(None, "rated_at"),
     comment="What people said of a publisher; the newest one before an epoch's end of ratings counts in it",
 )
@@ -97,6 +86,6 @@ score_epoch: Final = Table(
     number("epoch", primary_key=True),
     number("publishers"),
     timestamp("closed_at"),
-    _sequence(),
+    sequence(),
     comment="An ISO week whose scores are all stored: 100 times its year plus its number",
 )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Double, PrimaryKeyConstraint, Table
+from sqlalchemy import CheckConstraint, PrimaryKeyConstraint, Table
 
-from contracts.readmodel.columns import READMODEL, key, number, one_of, text, timestamp, uuid
-from contracts.readmodel.jobs import flag
-
-PATTERN_STATUS: Final = ("OPEN", "FIXED")
+from contracts.readmodel.columns import READMODEL, boolean, key, number, one_of, real, sequence, text, timestamp, uuid
+from contracts.v1.pattern import PatternStatus
 
 quality_metric: Final = Table(
     "quality_metric",
@@ -17,9 +15,9 @@ quality_metric: Final = Table(
     text("type"),
     text("category"),
     timestamp("hour"),
-    Column("value", Double, nullable=False),
-    Column("target", Double, nullable=True),
-    flag("at_most"),
+    real("value"),
+    real("target", null=True),
+    boolean("at_most"),
     number("n"),
     PrimaryKeyConstraint("type", "category", "hour"),
     comment="A metric over the 24 hours before `hour`; `value` should reach `target`, or stay below it if `at_most`",
@@ -32,9 +30,9 @@ quality_day: Final = Table(
     text("category"),
     timestamp("day"),
     number("samples"),
-    Column("mean", Double, nullable=False),
-    Column("low", Double, nullable=False),
-    Column("high", Double, nullable=False),
+    real("mean"),
+    real("low"),
+    real("high"),
     number("missed"),
     PrimaryKeyConstraint("type", "category", "day"),
     comment="A metric's samples of a day two years ago, in their place; `missed` were beyond their target",
@@ -52,8 +50,8 @@ error_pattern: Final = Table(
     text("status"),
     timestamp("created_at"),
     timestamp("fixed_at", null=True),
-    Column("sequence", BigInteger, nullable=False),
-    one_of("status", PATTERN_STATUS),
+    sequence(),
+    one_of("status", get_args(PatternStatus)),
     CheckConstraint("(status = 'FIXED') = (fixed_at IS NOT NULL)", name="fixed"),
     comment="A cause of errors as its newest week left it, with its `frequency`; `claim_id` names an assertion of it",
 )

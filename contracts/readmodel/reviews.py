@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import BigInteger, Column, Date, Index, PrimaryKeyConstraint, Table
+from sqlalchemy import Index, PrimaryKeyConstraint, Table
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, key, number, one_of, ref, text, timestamp
-
-REVIEW_VERDICT: Final = ("RIGHT", "PARTLY", "WRONG")
+from contracts.readmodel.columns import READMODEL, day, key, number, one_of, ref, sequence, text, timestamp
+from contracts.v1.review import ReviewVerdict
 
 review_sample: Final = Table(
     "review_sample",
     READMODEL,
     key(),
     text("seed"),
-    Column("first_day", Date, nullable=False),
-    Column("last_day", Date, nullable=False),
+    day("first_day"),
+    day("last_day"),
     number("size"),
     number("drawn_from"),
     number("drawn"),
@@ -43,10 +42,10 @@ outside_review: Final = Table(
     text("reviewer"),
     ref("sample_id", "review_sample.id"),
     text("verdict"),
-    Column("decided_on", Date, nullable=False),
-    Column("sequence", BigInteger, nullable=False),
+    day("decided_on"),
+    sequence(),
     PrimaryKeyConstraint("claim_id", "reviewer"),
-    one_of("verdict", REVIEW_VERDICT),
+    one_of("verdict", get_args(ReviewVerdict)),
     Index("review_sequence_idx", "sequence"),
     Index("review_wrong_idx", "claim_id", postgresql_where=sql("verdict = 'WRONG'")),
     comment="What a reviewer from outside said last of a finding; `sequence` is that of the event",

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, PrimaryKeyConstraint, Table
+from sqlalchemy import CheckConstraint, Index, PrimaryKeyConstraint, Table
 
-from contracts.readmodel.columns import READMODEL, key, number, one_of, ref, text, timestamp
-
-STAGE: Final = ("INVESTIGATION", "VALIDATION")
+from contracts.readmodel.columns import READMODEL, key, money, number, one_of, ref, text, timestamp
 
 investigation_round: Final = Table(
     "investigation_round",
@@ -38,9 +36,9 @@ expense: Final = Table(
     number("round"),
     text("stage"),
     number("total_tokens"),
-    Column("cost_micro_usd", BigInteger, nullable=True),
+    money("cost_micro_usd", null=True),
     timestamp("spent_at"),
-    one_of("stage", STAGE),
+    one_of("stage", ("INVESTIGATION", "VALIDATION")),
     Index(None, "spent_at"),
     comment="What an attempt or a review used; `id` is the attempt's, or derives from claim and round. "
     "`cost_micro_usd` NULL: nobody knows the model's price",

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import ARRAY, Column, Index, PrimaryKeyConstraint, Table, Text, UniqueConstraint
+from sqlalchemy import Index, PrimaryKeyConstraint, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
-from contracts.readmodel.columns import READMODEL, document, number, ref, text, timestamp, uuid
+from contracts.readmodel.columns import READMODEL, document, number, ref, text, texts, timestamp, uuid
 from contracts.readmodel.columns import key as id_column
 
 content_blob: Final = Table(
@@ -77,7 +77,7 @@ version_metadata: Final = Table(
     text("platform"),
     ref("server_html_hash", "html_blob.html_hash", null=True),
     ref("client_html_hash", "html_blob.html_hash", null=True),
-    Column("image_urls", ARRAY(Text), nullable=False),
+    texts("image_urls"),
     document("document"),
     timestamp("created_at"),
     PrimaryKeyConstraint("post_version_id", "platform"),

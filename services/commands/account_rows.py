@@ -13,7 +13,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from contracts.accounts import Role, Tier
-from contracts.readmodel import account, edit, flag, instance_api_key, job
+from contracts.readmodel.accounts import account, instance_api_key
+from contracts.readmodel.catalogue import edit, flag
+from contracts.readmodel.jobs import job
 from kit.clock import SystemClock
 from kit.database import Database
 from kit.vault import MasterKey, seal

@@ -18,7 +18,7 @@ from analyses.claims.anchor import find_anchor
 from analyses.claims.guard import Guard, make_guard
 from analyses.claims.normalise import NORMATIVE, VERSIONS, make_key
 from analyses.claims.volatility import Volatility, classify
-from contracts.readmodel import run_attempt
+from contracts.readmodel.jobs import run_attempt
 from contracts.v1 import MetricSampled
 from contracts.v1.ids import assertion_id
 from contracts.v1.job import AuditOptions

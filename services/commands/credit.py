@@ -15,7 +15,7 @@ import click
 from sqlalchemy import select
 
 from contracts.accounts import TIERS, Tier, credit_month, monthly_credit
-from contracts.readmodel import account
+from contracts.readmodel.accounts import account
 from contracts.topology import JOBS
 from contracts.v1 import CreditPosted
 from contracts.v1.ids import period_id

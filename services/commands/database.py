@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from sqlalchemy import select
 
-from contracts.readmodel import position
+from contracts.readmodel.ledger import position
 from kit.bus import Bus, connect
 from kit.database import Database, Role, is_current, migrate
 from kit.errors import Reject, Retry

@@ -13,7 +13,7 @@ import click
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
-from contracts.readmodel import refused_fact
+from contracts.readmodel.ledger import refused_fact
 from contracts.topology import CONSUMERS, DEAD, PROJECTED, STREAMS, stream_of
 from kit import topology
 from kit.blobs import Blobs

@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from contracts.accounts import RIGHTS, WITHOUT_ACCOUNT, Right
-from contracts.readmodel import account, instance_api_key
+from contracts.readmodel.accounts import account, instance_api_key
 from kit.clock import SystemClock
 from kit.database import Database
 from kit.vault import MasterKey

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from sqlalchemy import select
 
 from analyses.claims.families import find_domain
-from contracts.readmodel import account, publisher
+from contracts.readmodel.accounts import account
+from contracts.readmodel.publishers import publisher
 from contracts.topology import JOBS
 from contracts.v1 import PublisherRated, PublisherScored
 from contracts.v1.ids import publisher_id

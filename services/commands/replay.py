@@ -13,7 +13,8 @@ import click
 from sqlalchemy import select
 
 from analyses import FLAGGING
-from contracts.readmodel import post, post_version
+from contracts.readmodel.posts import post
+from contracts.readmodel.versions import post_version
 from contracts.topology import CONSUMERS, Consumer
 from kit.blobs import Blobs
 from kit.bus import connect

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import select
 
-from contracts.readmodel import position
+from contracts.readmodel.ledger import position
 from contracts.topology import JOBS
 from contracts.v1.event import PREFIX
 from contracts.v1.parts import TextRef

@@ -12,7 +12,9 @@ from uuid import UUID
 from sqlalchemy import Column, Executable, RowMapping, Select, case, func, select, text
 from sqlalchemy.sql.elements import Label
 
-from contracts.readmodel import candidate, content_blob, investigation, investigation_lease, post, post_version
+from contracts.readmodel.investigations import investigation, investigation_lease
+from contracts.readmodel.posts import candidate, post
+from contracts.readmodel.versions import content_blob, post_version
 from contracts.topology import (
     INVESTIGATOR_INVESTIGATION_REQUESTED,
     INVESTIGATOR_READERS_INVESTIGATION_REQUESTED,

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import Table
 
-from contracts.readmodel import READMODEL
+from contracts.readmodel.columns import READMODEL
 from contracts.v1.parts import TextRef
 from kit.database import Database, migrate, open_session
 from kit.ordered import StoredMessage

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from contracts.readmodel import READMODEL
+from contracts.readmodel.columns import READMODEL
 from contracts.v1 import CanonicalFetched, ObservationReceived
 from contracts.v1.pages import CanonicalPage
 from contracts.v1.parts import Picture

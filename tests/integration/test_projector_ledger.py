@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.pq import TransactionStatus
 
-from contracts.readmodel import position
+from contracts.readmodel.ledger import position
 from services.projector.facts.reading import read
 from services.projector.ledger.chain import GENESIS, Altered, Hole, LedgerBroken, hash_fact
 from services.projector.store.projection import LOCK

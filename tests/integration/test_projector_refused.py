@@ -7,7 +7,7 @@ from string import ascii_letters
 
 import pytest
 
-from contracts.readmodel import content_blob
+from contracts.readmodel.versions import content_blob
 from contracts.v1.parts import Author, TextRef
 from tests.integration.readmodel_tables import NoTexts, everything, fill, owner, prepare, store_at, total
 from tests.support.servers import Prepare

@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from contracts.readmodel import integrity_anomaly, investigation, post_version, prompt
+from contracts.readmodel.investigations import investigation, prompt
+from contracts.readmodel.posts import integrity_anomaly
+from contracts.readmodel.versions import post_version
 from contracts.v1 import Event
 from contracts.v1.parts import Author, Prompt
 from platforms.base import HIDDEN_BY_AUTHOR

@@ -14,7 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
-from contracts.readmodel import LEDGER, OPERATOR, READMODEL
+from contracts.readmodel.columns import LEDGER, OPERATOR, READMODEL
 from kit.database import Database, Role, UnknownSchema, is_current, migrate
 from kit.migrations import FOLDER, HEADS, History
 from tests.integration.readmodel_tables import Session, fill, owner, prepare, store_at

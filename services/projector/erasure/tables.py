@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import Table
 
-from contracts.readmodel import READMODEL
+from contracts.readmodel.columns import READMODEL
 from services.projector.erasure.root import ASSERTION, ERASURES, ErasureOrder, Root, find_root
 from services.projector.facts.fact import Fact
 from services.projector.store.load import Connection

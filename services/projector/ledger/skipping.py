@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy.dialects.postgresql import insert
 
-from contracts.readmodel import skipped
+from contracts.readmodel.ledger import skipped
 from kit.database import Database
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from psycopg import sql
 
-from contracts.readmodel import READMODEL
+from contracts.readmodel.columns import READMODEL
 from kit.database import LIVE, open_session
 from services.projector.ports import Texts
 from services.projector.projections.views import VIEW_RULES, ViewRules

@@ -12,7 +12,7 @@ import psycopg
 from psycopg.rows import TupleRow, class_row
 from sqlalchemy.engine import make_url
 
-from contracts.readmodel import READMODEL
+from contracts.readmodel.columns import READMODEL
 from services.projector.rows.table import AnyTable, Lookup, Row, RowKey, Tables
 
 _DIALECT: Final = make_url("postgresql+psycopg://").get_dialect()()

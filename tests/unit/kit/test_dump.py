@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table
 
-from contracts.readmodel import LEDGER, OPERATOR
+from contracts.readmodel.columns import LEDGER, OPERATOR
 from kit.dump import order_by_reference
 
 

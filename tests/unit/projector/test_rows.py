@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contracts.readmodel import READMODEL
+from contracts.readmodel.columns import READMODEL
 from services.projector.projections import errata, jobs
 from services.projector.rows.claims import PROMPT_NAMES
 from services.projector.rows.investigations import PROVENANCES
