@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.sources.pages import is_transient
+from kit.sources import is_transient
 
 
 @pytest.mark.parametrize(
