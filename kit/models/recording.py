@@ -29,7 +29,7 @@ from kit.models.base import Checkpoint, Image, ModelError, Published
 from kit.models.call_cap import CallCap
 from kit.models.failures import SHORTEST_KEY
 from kit.models.prices import Bill, Spent
-from kit.models.stamps import Stamps, call_ended, call_started, research_ended, research_started
+from kit.models.stamps import Stamps
 
 NOTHING: Final = Published()
 RECORDED_HEADERS = frozenset({"content-type", "date", "retry-after", "retry-after-ms", "request-id", "x-request-id"})
@@ -89,7 +89,8 @@ class Recorder:
             self._cap.require_room(body, self.usage)
         now: dict[str, JsonValue] = json.loads(json.dumps(body))
         call = shorten(now, self._before)
-        self._calls.append(call.model_copy(update={"started_at": self._stamps.time_of(call_started(len(self._calls)))}))
+        started_at = self._stamps.time_of("call asked", len(self._calls))
+        self._calls.append(call.model_copy(update={"started_at": started_at}))
         self._bodies.append(bytearray())
         self._before = now
 
@@ -105,7 +106,7 @@ class Recorder:
     def end_call(self, how: Ending) -> None:
         """Record the end of a call; only the first report counts."""
         if self._calls and self._calls[-1].ending is None:
-            self._update(ending=how, completed_at=self._stamps.time_of(call_ended(len(self._calls) - 1)))
+            self._update(ending=how, completed_at=self._stamps.time_of("call answered", len(self._calls) - 1))
 
     def spend(self, spent: Spent) -> None:
         """Add the usage of a call."""
@@ -117,7 +118,7 @@ class Recorder:
         """Look something up for the model, and record it."""
         place = self._places
         self._places += 1
-        begun = self._stamps.time_of(research_started(place))
+        begun = self._stamps.time_of("research begun", place)
         output = await answer(arguments)
         self._research[place] = Research(
             call_id=call_id,
@@ -125,7 +126,7 @@ class Recorder:
             arguments=arguments,
             output=output,
             started_at=begun,
-            completed_at=self._stamps.time_of(research_ended(place)),
+            completed_at=self._stamps.time_of("research ended", place),
         )
         return output
 
