@@ -10,6 +10,7 @@ import asyncio
 import json
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, cast
 
 import anthropic
@@ -102,20 +103,14 @@ class AnthropicMessages(Provider):
         )
 
 
+@dataclass
 class _Messages:
-    def __init__(
-        self,
-        client: anthropic.AsyncAnthropic,
-        body: dict[str, JsonValue],
-        start: ConversationStart,
-        session: ProviderSession,
-    ) -> None:
-        self._client = client
-        self._body = body
-        self._start = start
-        self._session = session
-        self._messages: list[JsonValue] = []
-        self._call_ids = CallIds()
+    _client: anthropic.AsyncAnthropic
+    _body: dict[str, JsonValue]
+    _start: ConversationStart
+    _session: ProviderSession
+    _messages: list[JsonValue] = field(default_factory=list)
+    _call_ids: CallIds = field(default_factory=CallIds)
 
     async def ask(
         self, answers: Mapping[str, str], *, closing: bool = False

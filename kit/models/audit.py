@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from contracts.transcript import Call, Failed, MessagePicture, Protocol, Transcript
 from contracts.v1.parts import Usage
-from kit.models import audit_anthropic, audit_chat, audit_openai
+from kit.models import anthropic_assembly, audit_openai, chat_assembly
 from kit.models.audit_rows import Answer, OutputItem, TextPart, ToolCall, as_text
 from kit.models.events import SHAPE_ERRORS, BadEvent, events
 from kit.models.prices import Bill
@@ -107,9 +107,9 @@ def _read(protocol: Protocol, call: Call, number: int) -> Answer:
         case "openai_responses":
             return audit_openai.read(call)
         case "anthropic":
-            return audit_anthropic.read(call)
+            return anthropic_assembly.read(call)
         case "chat_completions":
-            return audit_chat.read(call, number)
+            return chat_assembly.read(call, number)
         case "demo":
             return _read_demo(call)
         case _:

@@ -1,8 +1,9 @@
 """Assembling a streamed chat completion, chunk by chunk, as plain JSON.
 
 Servers differ: some send a call in one piece, some restart the numbers of calls in every answer, some give them no id.
-Here each call gets an id; the audit reads the record with the same code. `extra_content` of a call goes back to the
-server as it came: Google's models sign their thoughts in it and refuse a conversation without.
+Here each call gets an id. `extra_content` of a call goes back to the server as it came: Google's models sign their
+thoughts in it and refuse a conversation without. The audit reads the record with the same code; the protocol has no
+items, so they are reasoning, message and calls, in this order.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import exp
 
-from kit.models.audit_rows import as_count
-from kit.models.events import SHAPE_ERRORS, BadEvent, Json
+from contracts.transcript import Call
+from kit.models.audit_rows import Answer, OutputItem, TextPart, ToolCall, as_count, as_text
+from kit.models.events import SHAPE_ERRORS, BadEvent, Json, events
 from kit.models.prices import Spent
 
 
@@ -111,4 +113,35 @@ def spent(usage: Json | None) -> Spent | None:
         total=total,
         cached=as_count((usage.get("prompt_tokens_details") or {}).get("cached_tokens")),
         reasoning=as_count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens")),
+    )
+
+
+def read(call: Call, number: int) -> Answer:
+    """The audit rows of one call; `number` is its place in the run, part of the ids of calls that have none."""
+    answer = Assembly(number)
+    for event in events(call):
+        for _ in answer.feed(event):
+            pass
+    items: list[OutputItem] = []
+    if answer.reasoning:
+        items.append(OutputItem(0, "reasoning", reasoning_summaries=(answer.reasoning,)))
+    parts = [
+        TextPart(index, kind, text)
+        for index, (kind, text) in enumerate(
+            pair for pair in (("output_text", answer.text), ("refusal", answer.refusal)) if pair[1]
+        )
+    ]
+    if parts:
+        items.append(OutputItem(0, "message", text_parts=tuple(parts)))
+    items += [
+        OutputItem(0, "function_call", tool_call=ToolCall("function_call", each["id"], None, each, call.completed_at))
+        for each in answer.calls
+    ]
+    return Answer(
+        items=tuple(items),
+        response_id=as_text(answer.id),
+        status=as_text(answer.finish),
+        version=as_text(answer.version),
+        text=answer.text if answer.finish else None,
+        spent=spent(answer.usage),
     )

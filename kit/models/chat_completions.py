@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 import openai
@@ -124,23 +124,16 @@ class ChatCompletions(Provider):
         return open_client(self._base_url, session.http, self._timeout, key=session.secret)
 
 
+@dataclass
 class _Chat:
-    def __init__(
-        self,
-        client: openai.AsyncOpenAI,
-        body: dict[str, JsonValue],
-        tools: JsonValue,
-        start: ConversationStart,
-        session: ProviderSession,
-    ) -> None:
-        self._client = client
-        self._body = body
-        self._tools = tools
-        self._start = start
-        self._session = session
-        self._messages: list[JsonValue] = []
-        self._call_ids = CallIds()
-        self._turns = 0
+    _client: openai.AsyncOpenAI
+    _body: dict[str, JsonValue]
+    _tools: JsonValue
+    _start: ConversationStart
+    _session: ProviderSession
+    _messages: list[JsonValue] = field(default_factory=list)
+    _call_ids: CallIds = field(default_factory=CallIds)
+    _turns: int = 0
 
     async def ask(
         self, answers: Mapping[str, str], *, closing: bool = False

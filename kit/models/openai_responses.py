@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 import openai
@@ -93,21 +94,15 @@ class OpenAIResponses(Provider):
         return open_client(self._base_url, session.http, self._timeout, key="sent-with-each-request")
 
 
+@dataclass
 class _Responses:
-    def __init__(
-        self,
-        client: openai.AsyncOpenAI,
-        body: dict[str, JsonValue],
-        start: ConversationStart,
-        session: ProviderSession,
-    ) -> None:
-        self._client = client
-        self._body = body
-        self._start = start
-        self._session = session
-        self._previous: str | None = None
-        self._call_ids = CallIds()
-        self._ids: dict[str, str] = {}
+    _client: openai.AsyncOpenAI
+    _body: dict[str, JsonValue]
+    _start: ConversationStart
+    _session: ProviderSession
+    _previous: str | None = None
+    _call_ids: CallIds = field(default_factory=CallIds)
+    _ids: dict[str, str] = field(default_factory=dict)
 
     async def ask(
         self, answers: Mapping[str, str], *, closing: bool = False
