@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from analyses.sequences import match_sequences
 
@@ -30,50 +30,15 @@ _REACH: Final = 20
 _HEAD_WORDS: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Unchanged:
-    """In both texts, in the same order."""
+class Step(NamedTuple):
+    """A sentence under the sign that `HEAD` explains.
 
-    sentence: str
+    Shapes: `old` is what stands at this place of the earlier text, `new` at this place of the later one; None: nothing.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """Only in the earlier text."""
-
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """Only in the later text."""
-
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A sentence that replaced another one with most of its words."""
-
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
-class MovedFrom:
-    """Was here in the earlier text, and is elsewhere in the later one."""
-
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class MovedTo:
-    """Is here in the later text, and was elsewhere in the earlier one."""
-
-    sentence: str
-
-
-Step = Unchanged | Removed | Added | Changed | MovedFrom | MovedTo
+    sign: Literal["=", "-", "+", "~", "<", ">"]
+    old: str | None = None
+    new: str | None = None
 
 
 def sentences(text: str) -> list[str]:
@@ -95,7 +60,7 @@ def compare(old: str, new: str) -> list[Step]:
     leaving, arriving = Counter(moved), Counter(moved)
     steps: list[Step] = []
     for hunk in hunks:
-        steps += map(Unchanged, hunk.unchanged)
+        steps += (Step("=", same, same) for same in hunk.unchanged)
         steps += _arrange(_mark_moved(hunk.old, leaving), _mark_moved(hunk.new, arriving))
     return steps
 
@@ -105,7 +70,7 @@ def diff(old: str, new: str) -> str:
     if old == new:
         return NO_CHANGES
     steps = compare(old, new)
-    if all(isinstance(step, Unchanged) for step in steps):
+    if all(step.sign == "=" for step in steps):
         return SPACING_ONLY
     lines: list[str] = [HEAD]
     room = MAX_CHARACTERS
@@ -159,10 +124,10 @@ def _mark_moved(segment: Sequence[str], left: Counter[str]) -> list[_Place]:
 def _arrange(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[Step]:
     i = j = 0
     for old_index, new_index in (*_pairs(old, new), (len(old), len(new))):
-        yield from (MovedFrom(p.sentence) if p.moved else Removed(p.sentence) for p in old[i:old_index])
-        yield from (MovedTo(p.sentence) if p.moved else Added(p.sentence) for p in new[j:new_index])
+        yield from (Step("<" if p.moved else "-", old=p.sentence) for p in old[i:old_index])
+        yield from (Step(">" if p.moved else "+", new=p.sentence) for p in new[j:new_index])
         if old_index < len(old):
-            yield Changed(old[old_index].sentence, new[new_index].sentence)
+            yield Step("~", old[old_index].sentence, new[new_index].sentence)
         i, j = old_index + 1, new_index + 1
 
 
@@ -193,8 +158,8 @@ def _lines(steps: Sequence[Step]) -> Iterator[str]:
     skipped: list[str] = []
     begun = False
     for step in steps:
-        if isinstance(step, Unchanged):
-            skipped.append(step.sentence)
+        if step.sign == "=":
+            skipped.append(step.new or "")
             continue
         yield from _orientation(skipped, after=begun, before=True)
         skipped, begun = [], True
@@ -213,19 +178,15 @@ def _orientation(skipped: Sequence[str], *, after: bool, before: bool) -> Iterat
 
 
 def _line(step: Step) -> str:
-    match step:
-        case Removed(sentence):
-            return f"- {sentence}"
-        case Added(sentence):
-            return f"+ {sentence}"
-        case Changed(old, new):
-            return f"~ {mark_changes(old, new)}"
-        case MovedFrom(sentence):
-            return f"< {_head(sentence)}"
-        case MovedTo(sentence):
-            return f"> {sentence}"
-        case Unchanged(sentence):
-            return f"= {_head(sentence)}"
+    old, new = step.old or "", step.new or ""
+    match step.sign:
+        case "~":
+            said = mark_changes(old, new)
+        case "<":
+            said = _head(old)
+        case _:
+            said = old or new
+    return f"{step.sign} {said}"
 
 
 def mark_changes(old: str, new: str) -> str:
