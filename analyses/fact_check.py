@@ -28,7 +28,7 @@ from analyses.fact_check_prompts import (
     UPDATE,
     UPDATE_VERSION,
 )
-from analyses.flagging import Candidate, Material, Rejection, Review
+from analyses.flagging import Candidate, Material, Review
 from analyses.kinds import InvalidAnswer, InvalidSubmission, Tool, describe, hash_bundle, make_prompt
 from analyses.research import AUTHOR_HISTORY, FETCH_URL
 from analyses.submission import SUBMIT_CORRECTION, parse_correction
@@ -160,6 +160,10 @@ class FactCheck:
     update: ClassVar = ArticleLook("FACT_CHECK/update", make_prompt(UPDATE_VERSION, UPDATE))
     review: ClassVar = ClaimReview()
     steps = (look, update, review)
+    retain = staticmethod(retaining.retain)
+    anchor = staticmethod(anchoring.anchor)
+    locate = staticmethod(anchoring.locate)
+    check = staticmethod(anchoring.check)
 
     @property
     def bundles(self) -> Mapping[str, str]:
@@ -172,22 +176,6 @@ class FactCheck:
                 self.review.prompt.text, HANDLING, REVIEW_CLOSING, json.dumps(self.review.schema)
             ),
         }
-
-    def retain(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
-        """Anchor an old finding in this text; it must pass the mechanical gate again."""
-        return retaining.retain(claim, text)
-
-    def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
-        """Replace quote and context by the text's own plain words where possible."""
-        return anchoring.anchor(claim, text)
-
-    def locate(self, claim: ClaimPayload, text: str) -> str:
-        """A key for the place of the claim's quote in the text."""
-        return anchoring.locate(claim, text)
-
-    def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
-        """The mechanical gate."""
-        return anchoring.check(claim, text)
 
 
 def _old(claim: PublishedClaim) -> Mapping[str, object]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints
 
-from analyses.kinds import InvalidSubmission, Tool
-from analyses.submission import describe_errors, strict_object
+from analyses.kinds import Tool
+from analyses.submission import Strict, parse_arguments, strict_object
 
 MAX_POSTS: Final = 20
 
@@ -31,31 +31,19 @@ AUTHOR_HISTORY: Final = Tool(
 )
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _FetchUrl(_Strict):
+class _FetchUrl(Strict):
     url: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=8_192)]
 
 
-class _AuthorHistory(_Strict):
+class _AuthorHistory(Strict):
     posts: int = Field(ge=1, le=MAX_POSTS)
 
 
 def parse_fetch_url(arguments: str) -> str:
     """The URL to fetch. Raises: InvalidSubmission."""
-    try:
-        return _FetchUrl.model_validate_json(arguments).url
-    except ValidationError as error:
-        reason = describe_errors(error)
-    raise InvalidSubmission(reason)
+    return parse_arguments(arguments, _FetchUrl).url
 
 
 def parse_author_history(arguments: str) -> int:
     """How many posts to list. Raises: InvalidSubmission."""
-    try:
-        return _AuthorHistory.model_validate_json(arguments).posts
-    except ValidationError as error:
-        reason = describe_errors(error)
-    raise InvalidSubmission(reason)
+    return parse_arguments(arguments, _AuthorHistory).posts

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from analyses.anchoring import anchor, check
 from analyses.flagging import Rejection
 from analyses.kinds import InvalidSubmission, Tool
 from analyses.snippets import fold, splits_word
-from analyses.submission import describe_errors, strict_object
+from analyses.submission import parse_arguments, strict_object
 from contracts.v1.parts import ClaimPayload, PublishedClaim
 
 NAME: Final = "retain_correction"
@@ -52,22 +52,16 @@ def retain_correction(old_claims: Sequence[PublishedClaim]) -> Tool:
 
 def parse_retained(arguments: str, text: str, old_claims: Sequence[PublishedClaim]) -> UUID:
     """Parse the arguments of `retain_correction`. Raises: InvalidSubmission: unknown id, or no longer in the text."""
-    try:
-        claim_id = _Arguments.model_validate_json(arguments).id
-    except ValidationError as error:
-        reason = describe_errors(error)
-    else:
-        old = next((claim for claim in old_claims if claim.claim_id == claim_id), None)
-        if old is None:
-            reason = "id: there is no correction with this id in oldClaims."
-        elif isinstance(retain(old.payload, text), Rejection):
-            reason = (
-                "The sentence of this correction is not in the post any more, or not at one place alone. If what the "
-                "post says now is still wrong, hand it in with submit_correction; if not, leave it out."
-            )
-        else:
-            return claim_id
-    raise InvalidSubmission(reason)
+    claim_id = parse_arguments(arguments, _Arguments).id
+    old = next((claim for claim in old_claims if claim.claim_id == claim_id), None)
+    if old is None:
+        raise InvalidSubmission("id: there is no correction with this id in oldClaims.")
+    if isinstance(retain(old.payload, text), Rejection):
+        raise InvalidSubmission(
+            "The sentence of this correction is not in the post any more, or not at one place alone. If what the "
+            "post says now is still wrong, hand it in with submit_correction; if not, leave it out."
+        )
+    return claim_id
 
 
 def retain(claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:

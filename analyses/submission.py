@@ -5,13 +5,15 @@ What it accepts goes into events and the database, so a NUL, which PostgreSQL ca
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from analyses.kinds import InvalidSubmission, Tool
 from analyses.snippets import find_defect
-from contracts.v1.parts import ClaimPayload, Source
+from contracts.v1.parts import ClaimPayload
+
+ShapeT = TypeVar("ShapeT", bound=BaseModel)
 
 WEB_URL = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00/?#]+[^\s\x00]*$"
 
@@ -29,17 +31,19 @@ _Long = Annotated[str, _PLAIN, Field(max_length=LONG_CHARACTERS)]
 _WebUrl = Annotated[str, StringConstraints(strip_whitespace=True, pattern=WEB_URL, max_length=ADDRESS_CHARACTERS)]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """Arguments of a tool: nothing else, and no coercion."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class _Source(_Strict):
+class _Source(Strict):
     url: _WebUrl
     title: _Short
     snippet: _Quote
 
 
-class _Correction(_Strict):
+class _Correction(Strict):
     text: _Quote
     context: _Quote
     summary: _Short
@@ -93,25 +97,19 @@ def parse_correction(arguments: str) -> ClaimPayload:
 
     A snippet that can be found on no page is rejected here, while the model can still correct it.
     """
+    given = parse_arguments(arguments, _Correction)
+    found = enumerate(find_defect(each.snippet) for each in given.sources)
+    if reason := "; ".join(f"sources.{place}.snippet: {problem}" for place, problem in found if problem):
+        raise InvalidSubmission(reason)
+    return ClaimPayload.model_validate(given.model_dump())
+
+
+def parse_arguments(arguments: str, shape: type[ShapeT]) -> ShapeT:
+    """Parse a call's arguments. Raises: InvalidSubmission: what is wrong, without repeating them."""
     try:
-        given = _Correction.model_validate_json(arguments)
+        return shape.model_validate_json(arguments)
     except ValidationError as error:
-        reason = describe_errors(error)
-    else:
-        found = enumerate(find_defect(each.snippet) for each in given.sources)
-        reason = "; ".join(f"sources.{place}.snippet: {problem}" for place, problem in found if problem)
-        if not reason:
-            return ClaimPayload(
-                text=given.text,
-                context=given.context,
-                summary=given.summary,
-                reasoning=given.reasoning,
-                sources=tuple(Source(url=each.url, title=each.title, snippet=each.snippet) for each in given.sources),
-            )
-    raise InvalidSubmission(reason)
-
-
-def describe_errors(error: ValidationError) -> str:
-    """Describe invalid arguments for the model, without repeating them."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in found)
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+    raise InvalidSubmission(
+        "; ".join(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in found)
+    )
