@@ -36,7 +36,14 @@ class IdentityMismatch(ValueError):
 
 HIDDEN_BY_AUTHOR: Final = "hidden_by_author"
 Mismatch = Literal[
-    "bad_answer", "not_found", "other_revision", "not_public", "hidden_by_author", "no_text", "other_publication"
+    "bad_answer",
+    "not_found",
+    "other_revision",
+    "not_public",
+    "hidden_by_author",
+    "no_text",
+    "other_publication",
+    "other_host",
 ]
 
 Prover = Literal["author", "contributor"]
@@ -90,11 +97,15 @@ class CanonicalRequest:
 
 @dataclass(frozen=True, slots=True)
 class SiteAnswer:
-    """The response to a request: status 200, or one that the request calls readable."""
+    """The response to a request: status 200, or one that the request calls readable.
+
+    `elsewhere` is where it came from, if that or a redirect on the way is not the site's own.
+    """
 
     status: int
     body: bytes
     received_at: datetime
+    elsewhere: str | None = None
 
 
 class Sequence(NamedTuple):
@@ -134,8 +145,8 @@ class Platform(ABC):
     address of the public source unless configured otherwise, `endpoint_meaning` its kind; None without one. `disputed`
     names the metadata in which readers and site are compared; the rest changes too often. `further_endpoints` are other
     addresses that an operator may set: (default, meaning) by name. `confirmation` says how a text is confirmed; None:
-    by the site. `proof_place` is where authors can publish a token that proves who they are; None: nowhere. `prover` is
-    what they are then called.
+    by the site. `confirms_elsewhere`: its `steps` have it confirm what another host answered. `proof_place` is where
+    authors can publish a token that proves who they are; None: nowhere. `prover` is what they are then called.
     """
 
     name: ClassVar[str]
@@ -148,6 +159,7 @@ class Platform(ABC):
     further_endpoints: ClassVar[Mapping[str, tuple[str, str]]] = {}
     disputed: ClassVar[tuple[str, ...]] = ("title", "author_name")
     confirmation: ClassVar[str | None] = None
+    confirms_elsewhere: ClassVar[bool] = False
     proof_place: ClassVar[str | None] = None
     prover: ClassVar[Prover] = "author"
 
@@ -212,14 +224,6 @@ class Platform(ABC):
     def is_own(self, url: str) -> bool:
         """Whether this URL is on the site's own hosts."""
         return False
-
-    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Describe the request that confirms a post which another host served; None: other hosts are not trusted."""
-        return None
-
-    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
-        """Parse the response to `confirming_request`; `answered_at`: the other host. Raises: CanonicalMismatch."""
-        raise CanonicalMismatch("bad_answer", "another host's answer cannot be confirmed")
 
     def article(self, html: str, external_id: str = "") -> Fragment:
         """Parse the post's HTML and remove what is not the article. Raises: UnparseableHtml."""

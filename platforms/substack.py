@@ -8,6 +8,7 @@ is used from there, and the post of that number is requested from substack.com.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, Literal
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ from platforms.base import (
     IdentityMismatch,
     Metadata,
     Platform,
+    Steps,
     get_path,
     get_text,
     is_host_of,
@@ -88,6 +90,7 @@ class Substack(Platform):
     default_endpoint = _ENDPOINT
     endpoint_meaning = "origin"
     disputed = ("title", "author_name", "author_substack_handle")
+    confirms_elsewhere = True
     proof_place = "any public post of yours in the same publication; the one in question will do"
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
@@ -125,26 +128,24 @@ class Substack(Platform):
         """Substack's own domain; a publication's own domain is its owner's."""
         return is_host_of(url, "substack.com", _DOMAIN)
 
-    def confirming_request(self, external_id: str, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Request the post of the number that the publication's own domain states from substack.com."""
-        base = (endpoint or _ENDPOINT).replace("{publication}.", "").replace("{publication}", "")
-        url = f"{base}/api/v1/posts/by-id/{external_id}"
-        return CanonicalRequest("GET", url, (("accept", "application/json"),), missing_statuses=_MISSING)
+    def steps(self, observation: Observation, endpoints: Mapping[str, str]) -> Steps | None:
+        """The post, and where its publication's own domain answered, the post of that number from substack.com."""
+        endpoint = endpoints.get(self.name)
+        first = self.canonical_request(observation, endpoint)
+        return None if first is None else self._steps(observation, first, endpoint or _ENDPOINT)
 
-    def parse_confirmation(self, observation: Observation, body: bytes, answered_at: str) -> CanonicalAnswer:
-        """Parse substack.com's answer, which must name the requested publication.
-
-        Raises: CanonicalMismatch.
-        """
-        document = parse_json(body)
-        stated = get_path(document, "post")
-        answer = _read(stated if isinstance(stated, dict) else document, observation)
-        publication = _publication(observation)
-        name = get_text(document, "publication", "subdomain") or get_text(stated, "publication", "subdomain")
-        homes = {find_host(answered_at), f"{publication}{_DOMAIN}"}
-        if (name is not None and name.lower() != publication) or find_host(answer.url) not in homes:
-            raise CanonicalMismatch("other_publication", "substack.com places this post in another publication")
-        return answer
+    def _steps(self, observation: Observation, first: CanonicalRequest, endpoint: str) -> Steps:
+        found = yield first
+        answer = self.parse_canonical(observation, found.body)
+        if found.elsewhere is None:
+            return answer
+        stated = yield _by_number(answer.post.external_id, endpoint)
+        if stated.status in _MISSING:
+            raise CanonicalMismatch("other_host", "the site does not know the post that another host names")
+        confirmed = _read_confirmation(parse_json(stated.body), observation, found.elsewhere)
+        if stated.elsewhere is not None or confirmed.post != answer.post:
+            raise CanonicalMismatch("other_host", "the site does not confirm the answer of another host")
+        return confirmed
 
     def address(self, observation: Observation) -> str:
         """The reader's URL if it is under Substack's domain, else the one under Substack's domain.
@@ -203,6 +204,24 @@ def _read(answer: object, observation: Observation) -> CanonicalAnswer:
     }
     url = _own_address(answer) or _of_publication(observation, post, slug)
     return CanonicalAnswer(post, html, url=url, metadata=metadata)
+
+
+def _by_number(number: str, endpoint: str) -> CanonicalRequest:
+    base = endpoint.replace("{publication}.", "").replace("{publication}", "")
+    url = f"{base}/api/v1/posts/by-id/{number}"
+    return CanonicalRequest("GET", url, (("accept", "application/json"),), readable_statuses=_MISSING)
+
+
+def _read_confirmation(document: object, observation: Observation, answered_at: str) -> CanonicalAnswer:
+    """Read substack.com's answer, which must name the requested publication. Raises: CanonicalMismatch."""
+    stated = get_path(document, "post")
+    answer = _read(stated if isinstance(stated, dict) else document, observation)
+    publication = _publication(observation)
+    name = get_text(document, "publication", "subdomain") or get_text(stated, "publication", "subdomain")
+    homes = {find_host(answered_at), f"{publication}{_DOMAIN}"}
+    if (name is not None and name.lower() != publication) or find_host(answer.url) not in homes:
+        raise CanonicalMismatch("other_publication", "substack.com places this post in another publication")
+    return answer
 
 
 def _may_be_a_publication(host: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter
 
@@ -52,7 +52,6 @@ GRACE_S: Final = 0.5
 PROOF: Final = "application/vnd.ipld.dag-cbor"
 """The media type of a proof."""
 
-Parsed = TypeVar("Parsed")
 Key = tuple[str, CanonicalRequest]
 """A platform and a request to it."""
 
@@ -162,79 +161,44 @@ class SitePages:
         self._looked_up.labels(site.name, label).inc()
         return outcome
 
-    async def _confirm(
-        self, site: Platform, observation: Observation, lookup: CanonicalRequest, time: Budget, demand: Demand
-    ) -> CanonicalAnswer | Unavailable:
-        """The site's answer; an answer of another host counts only if the site itself confirms it."""
-        began_s = asyncio.get_running_loop().time()
-        first = await self._walk(site, observation, time, demand)
-        if isinstance(first, Unavailable):
-            return first
-        answer, foreign = first
-        confirming = self._confirming_request(site, answer.post.external_id)
-        if foreign is None or confirming is None:
-            return answer
-        left = time.after(asyncio.get_running_loop().time() - began_s)
-        second = await self._fetch(
-            site, confirming, lambda found: site.parse_confirmation(observation, found.body, foreign), left, demand
-        )
-        if isinstance(second, Unavailable):
-            if second.reason == "not_found":
-                return Unavailable(OTHER_HOST, "the site does not know the post that another host names")
-            return second
-        confirmed, still_foreign = second
-        if still_foreign is not None or confirmed.post != answer.post:
-            return Unavailable(OTHER_HOST, "the site does not confirm the answer of another host")
-        return confirmed
-
     async def _walk(
         self, site: Platform, observation: Observation, time: Budget, demand: Demand
-    ) -> tuple[CanonicalAnswer, str | None] | Unavailable:
-        """The answer after all steps, and an address that is not the site's own if one was on the way."""
+    ) -> CanonicalAnswer | Unavailable:
+        """The site's answer after all steps."""
         steps = site.steps(observation, self._endpoints)
         assert steps is not None
         began_s = asyncio.get_running_loop().time()
-        request, foreign = next(steps), None
-        while True:
+        outcome: CanonicalRequest | CanonicalAnswer | Unavailable = next(steps)
+        while isinstance(outcome, CanonicalRequest):
             left = time.after(asyncio.get_running_loop().time() - began_s)
-            found = await self._fetch(site, request, partial(_advance, steps), left, demand)
-            if isinstance(found, Unavailable):
-                return found
-            outcome, foreign = found[0], foreign or found[1]
-            if isinstance(outcome, CanonicalAnswer):
-                return outcome, foreign
-            request = outcome
+            outcome = await self._take_step(site, steps, outcome, left, demand)
+        return outcome
 
-    async def _fetch(
-        self,
-        site: Platform,
-        lookup: CanonicalRequest,
-        parse: Callable[[SiteAnswer], Parsed],
-        time: Budget,
-        demand: Demand,
-    ) -> tuple[Parsed, str | None] | Unavailable:
-        """An answer, and its address if that or a redirect on the way is not the site's own."""
+    async def _take_step(
+        self, site: Platform, steps: Steps, lookup: CanonicalRequest, time: Budget, demand: Demand
+    ) -> CanonicalRequest | CanonicalAnswer | Unavailable:
+        """The next request, or what all steps lead to."""
 
-        def read(fetched: Fetched) -> tuple[Parsed, str | None] | Failure:
+        def read(fetched: Fetched) -> CanonicalRequest | CanonicalAnswer | Failure:
             foreign = any(not _is_own(site, lookup, url) for url in (*fetched.hops, fetched.final_url))
-            if foreign and self._confirming_request(site, "") is None:
+            if foreign and not site.confirms_elsewhere:
                 return Failure(OTHER_HOST, "the site redirected to a host that is not its own", is_transient=False)
+            elsewhere = fetched.final_url if foreign else None
             try:
-                answer = SiteAnswer(fetched.status, fetched.body, self._clock.now())
-                return parse(answer), fetched.final_url if foreign else None
+                return steps.send(SiteAnswer(fetched.status, fetched.body, self._clock.now(), elsewhere))
+            except StopIteration as end:
+                found: CanonicalAnswer = end.value
+                return found
             except CanonicalMismatch as error:
                 return Failure(error.reason, str(error), is_transient=False, is_broken=error.broken)
 
         request = Request(lookup.url, lookup.method, dict(lookup.headers), lookup.body, max_bytes=lookup.max_bytes)
         return await self._fetcher.fetch(request, read, time, lookup.missing_statuses, demand, lookup.readable_statuses)
 
-    def _confirming_request(self, site: Platform, external_id: str) -> CanonicalRequest | None:
-        return site.confirming_request(external_id, self._endpoints.get(site.name))
-
     async def _make_page(
         self, site: Platform, observation: Observation, lookup: CanonicalRequest, time: Budget, demand: Demand
     ) -> CanonicalPage | Unavailable:
-        answer = await self._confirm(site, observation, lookup, time, demand)
+        answer = await self._walk(site, observation, time, demand)
         if isinstance(answer, Unavailable):
             return answer
         if answer.sequence is not None:
@@ -269,12 +233,3 @@ async def _extract_text(site: Platform, html: str, external_id: str) -> str:
     if len(html) > THREAD_FROM:
         return await asyncio.to_thread(site.extract_text, html, external_id)
     return site.extract_text(html, external_id)
-
-
-def _advance(steps: Steps, answer: SiteAnswer) -> CanonicalAnswer | CanonicalRequest:
-    """The next request, or what all steps lead to. Raises: CanonicalMismatch."""
-    try:
-        return steps.send(answer)
-    except StopIteration as end:
-        found: CanonicalAnswer = end.value
-        return found

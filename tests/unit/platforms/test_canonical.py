@@ -9,7 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from platforms import get_platform
-from platforms.base import CanonicalMismatch
+from platforms.base import CanonicalMismatch, CanonicalRequest, SiteAnswer, Steps
+from tests.support.factories import NOW
 from tests.unit.platforms.samples import SAMPLES
 
 WIKIPEDIA_ANSWER = {"parse": {"title": "Green tea", "pageid": 77, "revid": 1234, "text": "<p>Tea</p>"}}
@@ -304,12 +305,20 @@ def test_a_site_answers_under_its_own_names_only(name: str, url: str, own: bool)
     assert get_platform(name).is_own(url) is own
 
 
-@pytest.mark.parametrize("name", ["LESSWRONG", "WIKIPEDIA", "X"])
+@pytest.mark.parametrize("name", ["BLUESKY", "LESSWRONG", "WIKIPEDIA", "X"])
 def test_an_answer_from_elsewhere_cannot_be_confirmed(name: str) -> None:
-    site = get_platform(name)
-    assert site.confirming_request("555") is None
-    with pytest.raises(CanonicalMismatch):
-        site.parse_confirmation(SAMPLES[name].observation(), b"{}", "https://elsewhere.example/")
+    assert not get_platform(name).confirms_elsewhere
+
+
+def step_elsewhere(endpoint: str | None = None) -> tuple[Steps, CanonicalRequest]:
+    """Let the publication's own domain answer, and give what is requested then."""
+    site = get_platform("SUBSTACK")
+    assert site.confirms_elsewhere
+    steps = site.steps(SAMPLES["SUBSTACK"].observation(), {} if endpoint is None else {"SUBSTACK": endpoint})
+    assert steps is not None
+    next(steps)
+    body, at = json.dumps(SUBSTACK_ANSWER).encode(), "https://tea.example/api/v1/posts/green"
+    return steps, steps.send(SiteAnswer(200, body, NOW, elsewhere=at))
 
 
 @pytest.mark.parametrize(
@@ -321,8 +330,7 @@ def test_an_answer_from_elsewhere_cannot_be_confirmed(name: str) -> None:
     ],
 )
 def test_substack_itself_is_asked_about_a_number(endpoint: str | None, start: str) -> None:
-    request = get_platform("SUBSTACK").confirming_request("555", endpoint)
-    assert request is not None
+    _, request = step_elsewhere(endpoint)
     assert request.url == f"{start}api/v1/posts/by-id/555"
 
 
@@ -346,13 +354,15 @@ CONFIRMED: dict[str, Any] = {**SUBSTACK_ANSWER, "canonical_url": "https://www.te
     ],
 )
 def test_substack_itself_places_a_post_in_its_publication(document: Any, reason: str | None) -> None:
-    site, body = get_platform("SUBSTACK"), json.dumps(document).encode()
-    at = "https://tea.example/api/v1/posts/green"
+    steps, _ = step_elsewhere()
+    answer = SiteAnswer(200, json.dumps(document).encode(), NOW)
     if reason is None:
-        assert site.parse_confirmation(SAMPLES["SUBSTACK"].observation(), body, at).post.external_id == "555"
+        with pytest.raises(StopIteration) as end:
+            steps.send(answer)
+        assert end.value.value.post.external_id == "555"
         return
     with pytest.raises(CanonicalMismatch) as refusal:
-        site.parse_confirmation(SAMPLES["SUBSTACK"].observation(), body, at)
+        steps.send(answer)
     assert refusal.value.reason == reason
 
 
