@@ -58,6 +58,8 @@ def _published(service: str, access: Access) -> Iterator[str]:
         yield f"$JS.API.DIRECT.GET.KV_{bucket.name}.>"
     for bucket in (*writable_buckets(service), HEALTH):
         yield f"$KV.{bucket.name}.>"
+        if bucket.purged:
+            yield f"$JS.API.STREAM.PURGE.KV_{bucket.name}"
     for bucket, key in access.entries:
         yield f"$KV.{bucket.name}.{key}"
     if access.answers:

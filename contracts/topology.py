@@ -84,10 +84,11 @@ class Consumer:
 
 @dataclass(frozen=True)
 class Bucket:
-    """One key-value bucket. Units: `ttl_s` 0: entries do not expire."""
+    """One key-value bucket. Units: `ttl_s` 0: entries do not expire. `purged`: they are removed by their beginning."""
 
     name: str
     ttl_s: int = 0
+    purged: bool = False
 
 
 ERRATA: Final = Stream(
@@ -210,7 +211,9 @@ MEMOS: Final = Bucket("memos", ttl_s=DAY_S)
 """By the id of an extraction, and of what its account sent, the job whose extraction it is; its words live as long."""
 CLAIM_KEYS: Final = Bucket("claim-keys", ttl_s=90 * DAY_S)
 """By published key, the first assertion that has it; those that share one are counted."""
-BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS, CLAIM_KEYS)
+TEXTS: Final = Bucket("texts", purged=True)
+"""Words of audits, each under the hour when it expires."""
+BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS, CLAIM_KEYS, TEXTS)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", v1.ObservationReceived, slots=48)
 VERIFIER_APPEAL_PROOF_OFFERED: Final = Consumer("verifier", v1.AppealProofOffered, slots=4)

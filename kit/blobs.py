@@ -192,10 +192,6 @@ class Blobs:
         found = [await self._run(self._list, f"{place}/") for place in (ANSWERS, COMMON)]
         return {name.sha256: name for names in found for name in names}
 
-    async def folders(self, place: str) -> list[str]:
-        """The names of the folders below a prefix."""
-        return await self._run(self._folders, f"{place}/")
-
     async def remove_folder(self, place: str) -> int:
         """Remove all objects below a prefix for good; how many there were."""
         names = await self._run(self._list, f"{place}/")
@@ -223,10 +219,6 @@ class Blobs:
 
     def _has_bucket(self) -> str | None:
         return None if self._client.bucket_exists(self._bucket) else f"there is no bucket {self._bucket!r}"
-
-    def _folders(self, prefix: str) -> list[str]:
-        found = self._client.list_objects(self._bucket, prefix=prefix)
-        return [str(each.object_name).removeprefix(prefix).rstrip("/") for each in found if each.is_dir]
 
     def _list(self, prefix: str) -> list[StoredBlob]:
         found = self._client.list_objects(self._bucket, prefix=prefix, recursive=True)

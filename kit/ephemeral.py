@@ -1,40 +1,155 @@
 """Texts that expire: stored under the hour of their expiry, not readable after it, and deleted by it.
 
-Facts hold only a reference to them. They are in no backup, which reads other folders.
+Facts hold only a reference to them. They lie on the broker, in a bucket that is in no backup (decision 0114).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
+from typing import Any, Final, Protocol
 
-import structlog
+import nats.errors
+import orjson
 
-from contracts.v1.parts import EPHEMERAL, BlobRef, EphemeralRef, TextRef, ephemeral_prefix
+from contracts.topology import TEXTS
+from contracts.v1.parts import EPHEMERAL, EphemeralRef, ephemeral_place
 from kit.blob_settings import BlobMissing
-from kit.blobs import TEXT
+from kit.bus import API_TIMEOUT_S, Bus
 from kit.clock import Clock
+from kit.inbox import NoReply
+from kit.kv import Bucket
+from kit.publisher import BusError, Outgoing
 
-HOUR_FORMAT = "%Y-%m-%dT%H"
-
-log = structlog.get_logger(__name__)
+STREAM: Final = f"KV_{TEXTS.name}"
+DAY: Final = timedelta(days=1)
 
 
 class Store(Protocol):
-    """The part of the blob store that is used here."""
+    """A store of named bytes. Shapes: names and places are paths; at a place is what has it for its beginning."""
 
-    async def put(self, data: bytes, media_type: str = ..., *, under: str = ...) -> BlobRef: ...
+    async def put(self, name: str, data: bytes) -> None: ...
 
-    async def get(self, sha256: str, under: str | None = ...) -> bytes: ...
+    async def get(self, name: str) -> bytes | None: ...
 
-    async def texts(self, place: str) -> list[TextRef]: ...
+    async def names(self, place: str) -> Sequence[str]:
+        """The names at a place, without the place."""
 
-    async def folders(self, place: str) -> list[str]: ...
+    async def remove(self, place: str) -> int:
+        """Remove what is at a place; how much it was."""
 
-    async def remove(self, sha256: str, under: str | None = ...) -> None: ...
+    async def first_day(self) -> date:
+        """A day in UTC before which nothing was stored; the last one that there can be, if nothing is there."""
 
-    async def remove_folder(self, place: str) -> int: ...
+
+class EphemeralTexts:
+    """Texts that expire. Each method may raise BusError."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def put(self, text: str, until: datetime, answers: str | None = None) -> EphemeralRef:
+        """Store a text until the whole hour at or after `until`; `answers` is the step it is the answer to."""
+        data = text.encode()
+        digest = sha256(data).hexdigest()
+        ref = EphemeralRef(sha256=digest, size_bytes=len(data), until=round_up(until), answers=answers)
+        await self._store.put(ref.name, data)
+        return ref
+
+    async def get(self, ref: EphemeralRef) -> str:
+        """The text. Raises: BlobMissing: it has expired or was removed earlier."""
+        if ref.has_expired(self._clock.now()):
+            raise BlobMissing(f"{ref.sha256} was kept until {ref.until:%Y-%m-%dT%H}")
+        return await read(self._store, ref)
+
+    async def answers(self, step: str, until: datetime) -> Sequence[EphemeralRef]:
+        """What was stored as an answer to a step or its sub-steps, published or not."""
+        hour = round_up(until)
+        found = []
+        for each in await self._store.names(ephemeral_place(hour, step)):
+            *below, digest, size = each.split("/")
+            name = "/".join((step, *below))
+            found.append(EphemeralRef(sha256=digest, size_bytes=int(size), until=hour, answers=name))
+        return found
+
+    async def remove(self, ref: EphemeralRef) -> None:
+        """Remove a text before its hour; one that is gone is no error."""
+        await self._store.remove(ref.place)
+
+    async def remove_answers(self, step: str, until: datetime) -> None:
+        """Remove what was stored as an answer to a step or its sub-steps until this hour."""
+        await self._store.remove(ephemeral_place(round_up(until), step))
+
+    async def sweep(self, before: datetime) -> int:
+        """Remove everything that expired up to `before`; the number of texts."""
+        last = before.astimezone(UTC)
+        removed, day = 0, await self._store.first_day()
+        while day < last.date():
+            removed += await self._store.remove(f"{EPHEMERAL}/{day}")
+            day += DAY
+        if day == last.date():
+            for hour in range(last.hour + 1):
+                removed += await self._store.remove(ephemeral_place(last.replace(hour=hour)))
+        return removed
+
+
+class TextBucket:
+    """The store on the broker. What it has confirmed is found: the stream's leader is asked, which never lags.
+
+    Each method raises BusError when the broker does not answer as it should.
+    """
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def put(self, name: str, data: bytes) -> None:
+        """Store bytes under a name. Raises: PublishRefused: there are too many of them."""
+        await self._bus.ensure_stored(Outgoing(_subject(name), data, {"Nats-Expected-Stream": STREAM}))
+
+    async def get(self, name: str) -> bytes | None:
+        """The bytes of this name, if there are any."""
+        return await (await Bucket.open(self._bus, TEXTS)).get(name.replace("/", "."))
+
+    async def names(self, place: str) -> Sequence[str]:
+        """The names at a place, in order, without the place."""
+        within = _subject(place)
+        found = await self._ask("STREAM.INFO", {"subjects_filter": f"{within}.>"})
+        subjects = found["state"].get("subjects") or {}
+        return sorted(each.removeprefix(f"{within}.").replace(".", "/") for each in subjects)
+
+    async def remove(self, place: str) -> int:
+        """Remove what is at a place; how much it was."""
+        removed: int = (await self._ask("STREAM.PURGE", {"filter": f"{_subject(place)}.>"}))["purged"]
+        return removed
+
+    async def first_day(self) -> date:
+        """The day before the oldest one was stored, since the broker's clock is not ours."""
+        state = (await self._ask("STREAM.INFO", {}))["state"]
+        return date.fromisoformat(state["first_ts"][:10]) - DAY if state["messages"] else date.max
+
+    async def _ask(self, about: str, question: dict[str, str]) -> dict[str, Any]:
+        address, reply = self._bus.inbox.expect(API_TIMEOUT_S)
+        try:
+            await self._bus.client.publish(f"$JS.API.{about}.{STREAM}", orjson.dumps(question), reply=address)
+            answer = orjson.loads((await reply).data or b"{}")
+        except (NoReply, nats.errors.Error) as error:
+            raise BusError(f"texts that expire: {error}") from error
+        finally:
+            self._bus.inbox.discard(address)
+        if not answer or "error" in answer:
+            raise BusError(f"texts that expire: {answer.get('error', {}).get('description', 'there is no bucket')}")
+        found: dict[str, Any] = answer
+        return found
+
+
+async def read(store: Store, ref: EphemeralRef) -> str:
+    """A text that is stored, though its hour may have come. Raises: BlobMissing: it was removed. BusError."""
+    data = await store.get(ref.name) if ref.size_bytes else b""
+    if data is None:
+        raise BlobMissing(f"no text {ref.sha256}")
+    return data.decode()
 
 
 def round_up(moment: datetime) -> datetime:
@@ -43,51 +158,5 @@ def round_up(moment: datetime) -> datetime:
     return hour if hour == moment else hour + timedelta(hours=1)
 
 
-class EphemeralTexts:
-    """Texts that expire. Each method may raise BlobsUnavailable."""
-
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-
-    async def put(self, text: str, until: datetime, answers: str | None = None) -> EphemeralRef:
-        """Store a text until the whole hour at or after `until`; `answers` is the step it is the answer to."""
-        hour = round_up(until)
-        blob = await self._store.put(text.encode(), TEXT, under=ephemeral_prefix(hour, answers))
-        return EphemeralRef(sha256=blob.sha256, size_bytes=blob.size_bytes, until=hour, answers=answers)
-
-    async def get(self, ref: EphemeralRef) -> str:
-        """The text. Raises: BlobMissing: it has expired or was removed earlier."""
-        if ref.has_expired(self._clock.now()):  # the store's cache knows no expiry
-            raise BlobMissing(f"{ref.sha256} was kept until {ref.until:{HOUR_FORMAT}}")
-        return (await self._store.get(ref.sha256, ref.under)).decode()
-
-    async def answers(self, step: str, until: datetime) -> Sequence[EphemeralRef]:
-        """What was stored as an answer to a step or its sub-steps, published or not."""
-        hour = round_up(until)
-        found = []
-        for each in await self._store.texts(ephemeral_prefix(hour, step)):
-            name = (each.under or "").removeprefix(ephemeral_prefix(hour, ""))
-            found.append(EphemeralRef(sha256=each.sha256, size_bytes=each.size_bytes, until=hour, answers=name))
-        return found
-
-    async def remove(self, ref: EphemeralRef) -> None:
-        """Remove a text before its hour; one that is gone is no error."""
-        await self._store.remove(ref.sha256, ref.under)
-
-    async def remove_answers(self, step: str, until: datetime) -> None:
-        """Remove what was stored as an answer to a step or its sub-steps until this hour."""
-        await self._store.remove_folder(ephemeral_prefix(round_up(until), step))
-
-    async def sweep(self, before: datetime) -> int:
-        """Remove everything that expired up to `before`; the number of texts."""
-        removed = 0
-        for folder in await self._store.folders(EPHEMERAL):
-            try:
-                hour = datetime.strptime(folder, HOUR_FORMAT).replace(tzinfo=UTC)
-            except ValueError:
-                log.warning("a folder that is no hour is left alone", folder=f"{EPHEMERAL}/{folder}")
-                continue
-            if hour <= before:
-                removed += await self._store.remove_folder(f"{EPHEMERAL}/{folder}")
-        return removed
+def _subject(name: str) -> str:
+    return f"$KV.{TEXTS.name}.{name.replace('/', '.')}"

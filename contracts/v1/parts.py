@@ -20,7 +20,7 @@ PictureStatus = Literal["used", "duplicate", "omitted", "unavailable"]
 SourceStatus = Literal["found", "missing", "unavailable", "unchecked"]
 
 EPHEMERAL = "until"
-"""The prefix of the blob store for texts that are stored until an hour."""
+"""Where texts lie that are stored until an hour."""
 INLINE_BYTES = 16_384
 """Texts up to this many UTF-8 bytes are stored inside the event; longer ones in the blob store under their hash."""
 
@@ -81,18 +81,23 @@ class EphemeralRef(Value):
     answers: str | None = Field(default=None, pattern=r"^[0-9A-Za-z/_-]+$")
 
     @property
-    def under(self) -> str:
-        """The blob's prefix, which begins with the hour for the sweep that deletes it."""
-        return ephemeral_prefix(self.until, self.answers)
+    def place(self) -> str:
+        """Where it is stored, which begins with its hour for the sweep that deletes it."""
+        return f"{ephemeral_place(self.until, self.answers)}/{self.sha256}"
+
+    @property
+    def name(self) -> str:
+        """Its whole name, which ends with its size, so that the reference is known from the name."""
+        return f"{self.place}/{self.size_bytes}"
 
     def has_expired(self, now: datetime) -> bool:
         """Whether its hour has come: a promised date, so it follows the time of day."""
         return self.until <= now
 
 
-def ephemeral_prefix(until: datetime, answers: str | None = None) -> str:
-    """The prefix of texts that are stored until this hour; of answers to a step, with its name."""
-    hour = f"{EPHEMERAL}/{until:%Y-%m-%dT%H}"
+def ephemeral_place(until: datetime, answers: str | None = None) -> str:
+    """Where texts lie that are stored until this hour in UTC; answers to a step, with its name."""
+    hour = f"{EPHEMERAL}/{until.astimezone(UTC):%Y-%m-%d/%H}"
     return hour if answers is None else f"{hour}/answers/{answers}"
 
 

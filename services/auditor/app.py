@@ -18,7 +18,7 @@ from kit.concluding import Concluder
 from kit.documents.article import ReadArticle
 from kit.documents.readable import Readable
 from kit.documents.reading import Reader
-from kit.ephemeral import EphemeralTexts
+from kit.ephemeral import EphemeralTexts, TextBucket
 from kit.host import Host
 from kit.model_settings import LlmSettings, ModelSettings
 from kit.models.choice import make_deps
@@ -48,7 +48,7 @@ async def build(host: Host) -> None:
     """Subscribe the handlers and start the concluder."""
     settings, llm, models = load(AuditorSettings), load(LlmSettings), load(ModelSettings)
     stages: Stages = DemoStages(host.model) if host.model.labelled_demo else StageModels(llm, make_deps(models))
-    log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
+    log, texts = EventLog(host.bus), EphemeralTexts(TextBucket(host.bus), host.clock)
     runs = Runs(log, texts, stages, host.clock, host.worker, host.telemetry.registry)
     articles, sources = _pages(host, settings)
     evidence = EvidencePages(DemoPages(catalogue(), host.clock) if host.model.labelled_demo else sources)

@@ -80,7 +80,7 @@ def _decide(found: list[StoredFact], job_id: UUID, charged: int) -> CreditPosted
 
 
 class Texts(Protocol):
-    """Texts that expire. Raises: BlobsUnavailable."""
+    """Texts that expire. Raises: BusError."""
 
     async def remove(self, ref: EphemeralRef) -> None: ...
 

@@ -12,10 +12,12 @@ from uuid import UUID
 import click
 
 from contracts.jobs.ids import parse_job_id
+from contracts.v1.parts import EPHEMERAL
 from kit.blobs import Blobs, BlobsUnavailable
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.database import migrate, open_session
+from kit.ephemeral import TextBucket
 from kit.erase import Undeletable, erase_messages
 from kit.publisher import BusError
 from kit.servers_in_use import Servers
@@ -96,7 +98,7 @@ def erase_account(account: UUID, reason: str, data_dir: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StoreEraser:
-    """The broker and the blob store."""
+    """The broker, with the texts that expire, and the blob store."""
 
     bus: Bus
     blobs: Blobs
@@ -111,12 +113,18 @@ class StoreEraser:
         await erase_messages(self.bus, root.stream, sequences)
 
     async def erase_blob(self, blob: StoredBlob) -> None:
-        """Remove an object."""
-        await self.blobs.remove(blob.sha256, blob.under)
+        """Remove an object, or a text that expires."""
+        if blob.hour and blob.under is not None:
+            await TextBucket(self.bus).remove(blob.under)
+        else:
+            await self.blobs.remove(blob.sha256, blob.under)
 
     async def erase_folder(self, place: str) -> None:
-        """Remove all objects below a prefix."""
-        await self.blobs.remove_folder(place)
+        """Remove everything below a prefix."""
+        if place.startswith(f"{EPHEMERAL}/"):
+            await TextBucket(self.bus).remove(place)
+        else:
+            await self.blobs.remove_folder(place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,10 +15,9 @@ from contracts.jobs.ids import format_job_id, parse_job_id
 from contracts.topology import JOBS
 from contracts.v1 import JobRequested, RunFailed
 from contracts.v1.ids import step_run_id
-from kit.blobs import Blobs, BlobsUnavailable
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
-from kit.ephemeral import EphemeralTexts
+from kit.ephemeral import EphemeralTexts, TextBucket
 from kit.errors import Reject, Retry
 from kit.history import StoredFact, read_history, read_latest
 from kit.publisher import BusError
@@ -107,7 +105,7 @@ def forget(job_id: UUID, data_dir: Path) -> None:
 
     A webhook that was not received yet is not sent any more. Its facts hold no words and stay.
     """
-    with as_message(BlobsUnavailable, *FAILURES):
+    with as_message(*FAILURES):
         run_on_servers(data_dir, lambda found: _forget(found, job_id))
     click.echo("removed its words")
 
@@ -159,9 +157,8 @@ async def forget_job(bus: Bus, texts: EphemeralTexts, job_id: UUID) -> None:
 
 
 async def _forget(found: Servers, job_id: UUID) -> None:
-    with closing(Blobs(found.blobs)) as blobs:
-        async with connect(found.nats_url, name="openerrata-job") as bus:
-            await forget_job(bus, EphemeralTexts(blobs, SystemClock()), job_id)
+    async with connect(found.nats_url, name="openerrata-job") as bus:
+        await forget_job(bus, EphemeralTexts(TextBucket(bus), SystemClock()), job_id)
 
 
 def describe(loaded: LoadedJob) -> dict[str, object]:

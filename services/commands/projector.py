@@ -15,13 +15,14 @@ from kit.blobs import Blobs
 from kit.bus import connect
 from kit.clock import SystemClock
 from kit.database import migrate
+from kit.ephemeral import TextBucket
 from kit.pages import read_last_sequence
 from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.database import open_database
 from services.commands.shared import Group, on_servers, open_servers, run, run_on_servers
 from services.commands.terminal import format_count, show_progress
-from services.projector.adapters import AppliedPosition, BlobTexts
+from services.projector.adapters import AppliedPosition, StoredTexts
 from services.projector.ledger.chain import LedgerBroken
 from services.projector.ledger.skipping import Skip, record_skip
 from services.projector.rebuild.rebuild import rebuild as rebuild_from_ledger
@@ -103,14 +104,15 @@ async def _skip(found: Servers, order: Skip) -> bool:
 async def _migrate_and_rebuild(found: Servers) -> int:
     await migrate(found.database_url)
     with closing(Blobs(found.blobs)) as blobs:
-        return await rebuild_read_model(found.database_url, blobs)
+        async with connect(found.nats_url, name="openerrata-rebuild") as bus:
+            return await rebuild_read_model(found.database_url, StoredTexts(blobs, TextBucket(bus)))
 
 
-async def rebuild_read_model(database_url: str, blobs: Blobs) -> int:
+async def rebuild_read_model(database_url: str, texts: StoredTexts) -> int:
     """Rebuild by the settings of this installation; the number of facts. Raises: LedgerBroken."""
     return await rebuild_from_ledger(
         database_url,
-        BlobTexts(blobs),
+        texts,
         analyses=[kind.name for kind in FLAGGING],
         view_rules=load(ProjectorSettings).view_rules,
         progress=show_progress,

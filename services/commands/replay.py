@@ -20,6 +20,7 @@ from kit.blobs import Blobs
 from kit.bus import connect
 from kit.clock import SystemClock
 from kit.database import migrate
+from kit.ephemeral import TextBucket
 from kit.publisher import BusError
 from kit.replay import RateLimiter, SelectedFact, Selection, deliver, select_facts
 from kit.servers_in_use import Servers
@@ -28,7 +29,7 @@ from platforms import PLATFORMS
 from services.commands.database import open_database
 from services.commands.shared import on_servers, open_servers, run
 from services.commands.terminal import clean, format_count, show_progress
-from services.projector.adapters import BlobTexts
+from services.projector.adapters import StoredTexts
 from services.projector.ledger.chain import LedgerBroken
 from services.projector.rebuild.shadow import Difference, shadow
 from services.projector.settings import ProjectorSettings
@@ -157,13 +158,14 @@ def _compare_with_shadow(found: Servers) -> None:
 async def _build_shadow(found: Servers) -> list[Difference]:
     await migrate(found.database_url)
     with closing(Blobs(found.blobs)) as blobs:
-        return await shadow(
-            found.database_url,
-            BlobTexts(blobs),
-            analyses=[kind.name for kind in FLAGGING],
-            view_rules=load(ProjectorSettings).view_rules,
-            progress=show_progress,
-        )
+        async with connect(found.nats_url, name="openerrata-shadow") as bus:
+            return await shadow(
+                found.database_url,
+                StoredTexts(blobs, TextBucket(bus)),
+                analyses=[kind.name for kind in FLAGGING],
+                view_rules=load(ProjectorSettings).view_rules,
+                progress=show_progress,
+            )
 
 
 def _to_utc(moment: datetime | None) -> datetime | None:

@@ -22,6 +22,7 @@ from services.commands.backup import MANIFEST, STREAM_NAMES, Manifest
 from services.commands.projector import rebuild_read_model
 from services.commands.shared import as_message, on_servers, run_on_servers
 from services.commands.terminal import format_count, show_progress
+from services.projector.adapters import StoredTexts
 from services.projector.ledger.chain import LedgerBroken
 
 
@@ -90,7 +91,7 @@ async def _restore(found: Servers, folder: Path, manifest: Manifest) -> int:
                 assert ref.sha256 == file.name
                 show_progress("blobs", number, manifest.blobs)
             await load(found.database_url, data, manifest.tables)
-            facts = await rebuild_read_model(found.database_url, blobs)
+            facts = await rebuild_read_model(found.database_url, StoredTexts(blobs, None))
             for name, about in manifest.streams.items():
                 file = data / f"{name}.snapshot"
                 await restore_stream(bus, name, about, file, replicas=settings.nats_replicas)

@@ -20,7 +20,7 @@ from contracts.topology import (
 )
 from kit.concluding import Concluder
 from kit.documents.reading import Reader
-from kit.ephemeral import EphemeralTexts
+from kit.ephemeral import EphemeralTexts, TextBucket
 from kit.host import Host
 from kit.leader import Leadership
 from kit.settings import DisplaySettings, LabelerSettings, load
@@ -68,7 +68,7 @@ async def build(host: Host) -> None:
     """Subscribe the handlers, start the fold of deadlines, and tick while this process leads."""
     settings, display = load(CuratorSettings), load(DisplaySettings)
     require_holds(settings, display)
-    log, texts = EventLog(host.bus), EphemeralTexts(host.blobs, host.clock)
+    log, texts = EventLog(host.bus), EphemeralTexts(TextBucket(host.bus), host.clock)
     metrics = CuratorMetrics(host.telemetry.registry)
     database = host.database("curator")
     secrets = SqlSecrets(database, host.master_keys)

@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 
 class KeptTexts(Protocol):
-    """Texts that expire. Raises: BlobsUnavailable."""
+    """Texts that expire. Raises: BusError."""
 
     async def get(self, ref: EphemeralRef) -> str:
         """Raises: LookupError: it has expired or was removed."""

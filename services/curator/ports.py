@@ -73,7 +73,7 @@ class HoldMetrics(Protocol):
 
 
 class Texts(Protocol):
-    """Texts that expire. Raises: BlobsUnavailable."""
+    """Texts that expire. Raises: BusError."""
 
     async def get(self, ref: EphemeralRef) -> str:
         """Raises: LookupError: it has expired or was removed."""
@@ -102,7 +102,7 @@ class LooksAgain(Protocol):
 
 
 class Removal(Protocol):
-    """Texts that expire. Raises: BlobsUnavailable."""
+    """Texts that expire. Raises: BusError."""
 
     async def remove(self, ref: EphemeralRef) -> None: ...
 

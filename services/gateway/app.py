@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.ephemeral import EphemeralTexts, TextBucket
 from kit.host import Host
 from kit.http import HttpServer, bind
 from kit.model_settings import AuditSettings, ChatSettings, LlmSettings
@@ -20,7 +21,7 @@ from services.gateway.adapters import (
 from services.gateway.assembly import Dependencies, assemble
 from services.gateway.desk.adapters import SqlDesk
 from services.gateway.health import ServerHealth
-from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusMemos, BusReceiptKeys, SqlCatalogue
+from services.gateway.jobs.adapters import BusJobLog, BusMemos, BusReceiptKeys, BusWords, SqlCatalogue
 from services.gateway.jobs.routes import World
 from services.gateway.jobs.stages import StageSettings
 from services.gateway.labels import Labeler, LabelSource
@@ -36,7 +37,7 @@ def open_jobs(host: Host, settings: GatewaySettings, record: PublicRecord) -> Wo
     audits, jobs = load(AuditSettings), BusJobLog(host.bus)
     return World(
         log=jobs,
-        words=BlobWords(host.blobs, host.clock),
+        words=BusWords(EphemeralTexts(TextBucket(host.bus), host.clock)),
         memos=BusMemos(host.bus),
         keys=BusReceiptKeys(host.bus),
         catalogue=SqlCatalogue(record),

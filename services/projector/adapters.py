@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import Final, TypeVar
 
 from sqlalchemy import select
 
 from contracts.readmodel.ledger import position
 from contracts.topology import JOBS
 from contracts.v1.event import PREFIX
-from contracts.v1.parts import TextRef
+from contracts.v1.parts import EphemeralRef, TextRef
 from kit.blob_settings import BlobMissing
 from kit.blobs import Blobs
 from kit.bus import Bus
 from kit.database import Database
+from kit.ephemeral import TextBucket, read
 from kit.ordered import OrderedLog, StoredMessage
 from services.projector.ports import Extent
 
+Ref = TypeVar("Ref", TextRef, EphemeralRef)
 AWAITED_PREFIXES: Final = tuple(f"{PREFIX}{aggregate}." for aggregate in ("version", "erasure", "entity_erasure"))
 """Readers wait until their observation is in the read model, operators until something is erased: batches with these
 are not delayed."""
@@ -26,23 +29,32 @@ UNHURRIED: Final = frozenset({JOBS.name})
 """Who asks for a job is answered from the stream, so its tables may be a moment late."""
 
 
-class BlobTexts:
-    """Texts in the blob store."""
+class StoredTexts:
+    """Texts in the blob store, and those that expire, on the broker."""
 
-    def __init__(self, blobs: Blobs) -> None:
+    def __init__(self, blobs: Blobs, words: TextBucket | None) -> None:
+        """Shapes: `words` is None where there are none, as after a restore."""
         self._blobs = blobs
+        self._words = words
 
     async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
         """Fetch concurrently; missing and invalid texts are left out."""
-        wanted = list(refs)
-        texts = await asyncio.gather(*map(self._fetch_one, wanted))
-        return {ref.sha256: text for ref, text in zip(wanted, texts, strict=True) if text is not None}
+        return await _fetch(refs, self._blobs.get_text)
 
-    async def _fetch_one(self, ref: TextRef) -> str | None:
+    async def fetch_words(self, refs: Iterable[EphemeralRef]) -> dict[str, str]:
+        """The same of texts that expire."""
+        return {} if self._words is None else await _fetch(refs, partial(read, self._words))
+
+
+async def _fetch(refs: Iterable[Ref], get: Callable[[Ref], Awaitable[str]]) -> dict[str, str]:
+    async def fetch(ref: Ref) -> tuple[str, str | None]:
         try:
-            return await self._blobs.get_text(ref)
+            return ref.sha256, await get(ref)
         except (BlobMissing, UnicodeDecodeError):
-            return None
+            return ref.sha256, None
+
+    found = await asyncio.gather(*map(fetch, refs))
+    return {sha256: text for sha256, text in found if text is not None}
 
 
 class AppliedPosition:

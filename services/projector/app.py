@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from analyses import FLAGGING
+from kit.ephemeral import TextBucket
 from kit.host import Host
 from kit.sessions import SuccessiveSessions
 from kit.settings import load
 from kit.standstill import Standstill
-from services.projector.adapters import AppliedPosition, BlobTexts, BusLog
+from services.projector.adapters import AppliedPosition, BusLog, StoredTexts
 from services.projector.follow import Follower, Metrics
 from services.projector.settings import ProjectorSettings
 from services.projector.store.projection import projections
@@ -27,7 +28,7 @@ async def build(host: Host, settings: ProjectorSettings | None = None) -> None:
         stream = projection.stream
         store = Store(
             SuccessiveSessions(partial(host.database("projector").session, options=options)),
-            BlobTexts(host.blobs),
+            StoredTexts(host.blobs, TextBucket(host.bus)),
             [projection],
         )
         follower = Follower(stream, store, source, metrics)

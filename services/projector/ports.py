@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from contracts.v1.parts import TextRef
+from contracts.v1.parts import EphemeralRef, TextRef
 from kit.ordered import StoredMessage
 
 
@@ -15,6 +15,9 @@ class Texts(Protocol):
 
     async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
         """Those that exist, by hash. Raises: if the store cannot be reached."""
+
+    async def fetch_words(self, refs: Iterable[EphemeralRef]) -> dict[str, str]:
+        """The same of texts that expire."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def measure(found: Servers, folder: Path, report: Report) -> None:
             processes.enter_context(start(found, log, *services)).hear()
         errata = processes.enter_context(start(found, log, *posts))
         address = errata.hear()
-        jobs = processes.enter_context(Child(audit_pace.main, found.nats_url, found.blobs))
+        jobs = processes.enter_context(Child(audit_pace.main, found.nats_url))
         sender = processes.enter_context(Child(load.main))
         asyncio.run(_compare(found, errata, address, jobs, sender, report))
 

@@ -17,7 +17,6 @@ import httpx
 
 from contracts.topology import AUDITS_CONCLUDE_MARK, CURATOR_OVERDUE_MARK, JOBS, MARKS
 from contracts.v1 import AssertionAnalysed
-from kit.blobs import Blobs
 from kit.bus import Bus, connect
 from kit.history import StoredFact, read_latest
 from kit.kv import Bucket
@@ -64,7 +63,7 @@ async def _prepare(found: Servers) -> Sequence[str]:
 async def _audit_one(found: Servers) -> Sequence[StoredFact]:
     """The facts of the job that analyses the known claims."""
     async with connect(found.nats_url, name="bench") as bus:
-        jobs = Jobs(bus, Blobs(found.blobs))
+        jobs = Jobs(bus)
         await jobs.open()
         return await jobs.facts_of(write_article(KNOWN))
 
@@ -111,7 +110,7 @@ async def _time(read: Callable[[UUID], Awaitable[object]], ids: Sequence[UUID], 
 
 async def _ask(found: Servers, url: str, keys: Sequence[str], report: Report) -> None:
     async with connect(found.nats_url, name="bench") as bus, httpx.AsyncClient(base_url=url, timeout=60) as client:
-        jobs = Jobs(bus, Blobs(found.blobs))
+        jobs = Jobs(bus)
         await jobs.open()
         raw = RawPipeline(bus, await jobs.facts_of(write_article(KNOWN)))
         await raw.open()

@@ -20,10 +20,9 @@ from contracts.topology import JOBS
 from contracts.v1 import CreditPosted, JobEnded, JobIdempotencyKeyBound, JobRequested, OnceEvent, decode
 from contracts.v1.ids import idempotency_id
 from contracts.v1.job import AuditOptions, AuditPrices
-from kit.blobs import Blobs
 from kit.bus import Bus, position_subject
 from kit.clock import SystemClock
-from kit.ephemeral import EphemeralTexts
+from kit.ephemeral import EphemeralTexts, TextBucket
 from kit.history import StoredFact
 from kit.pages import read_last_sequence, read_page
 from lifecycle.audits.credits import Period, Terms
@@ -46,10 +45,10 @@ class Followed:
 class Jobs:
     """Starts jobs directly in the log, each of an account of its own."""
 
-    def __init__(self, bus: Bus, blobs: Blobs) -> None:
+    def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._clock = SystemClock()
-        self._texts = EphemeralTexts(blobs, self._clock)
+        self._texts = EphemeralTexts(TextBucket(bus), self._clock)
         self._following: dict[UUID, Followed] = {}
         self._position = 0
         self._moved = asyncio.Event()

@@ -5,23 +5,21 @@ from __future__ import annotations
 import asyncio
 from multiprocessing.connection import Connection
 
-from kit.blob_settings import BlobSettings
-from kit.blobs import Blobs
 from kit.bus import connect
 from services.commands.shared import run
 from tests.bench.audit_jobs import Jobs
 from tests.bench.audit_model import fresh_article
 
 
-def main(pipe: Connection, nats_url: str, blobs: BlobSettings) -> None:
+def main(pipe: Connection, nats_url: str) -> None:
     """Take orders: a pace in jobs a second from now on, 0 for none; each is answered by the jobs that have ended."""
-    run(_serve(pipe, nats_url, blobs))
+    run(_serve(pipe, nats_url))
 
 
-async def _serve(pipe: Connection, nats_url: str, blobs: BlobSettings) -> None:
+async def _serve(pipe: Connection, nats_url: str) -> None:
     loop = asyncio.get_running_loop()
     async with connect(nats_url, name="jobs") as bus:
-        jobs = Jobs(bus, Blobs(blobs))
+        jobs = Jobs(bus)
         await jobs.open()
         ended, running = 0, set[asyncio.Task[float]]()
 

@@ -25,7 +25,7 @@ JOBS_PER_S: Final = 20
 async def measure(found: Servers, report: Report) -> None:
     """Jobs whose claims are all new, and jobs whose claims are all cached."""
     async with system(found) as host:
-        jobs = Jobs(host.bus, host.blobs)
+        jobs = Jobs(host.bus)
         await jobs.open()
         known = partial(write_article, "known")
         raws: list[RawPipeline] = []

@@ -1,4 +1,4 @@
-"""Two auditors that are killed and replaced, each behind a trap to the broker and one to the blob store.
+"""Two auditors that are killed and replaced, each behind a trap to the broker.
 
 The words that they wait for are shared: whichever auditor comes to one dies there, and the other goes on.
 """
@@ -20,7 +20,7 @@ from kit.bus import Bus
 from tests.support.audit_provider import AuditProvider, Bill, Step
 from tests.support.openai_server import Broken, Request, Turn
 from tests.support.system import Process, System, until
-from tests.support.trap import StoreTrap, Trap, Word
+from tests.support.trap import Trap, Word
 
 WITHIN_S: Final = 120.0
 
@@ -95,7 +95,6 @@ class Place:
 
     name: str
     broker: Trap
-    store: StoreTrap
     key: str = ""
     process: Process | None = None
 
@@ -119,7 +118,6 @@ class Auditors:
         place.key = f"sk-test-auditor-{next(self._lives):020}"
         settings = {
             "OPENERRATA_NATS_URL": place.broker.url,
-            "OPENERRATA_S3_ENDPOINT": place.store.url,
             "OPENAI_API_KEY": place.key,
         }
         place.process = self.system.spawn("auditor", name=place.name, settings=settings)
@@ -139,17 +137,15 @@ class Auditors:
         """Kill the auditor that is the next to come to an awaited moment, and start another in its place."""
         place, moment = await until(self._find_caught, f"one of {self.words}", within_s=WITHIN_S)
         if isinstance(moment, Word) and moment.fate == "stored":
-            trap = place.broker if place.broker.caught == moment else place.store
-            await asyncio.wait_for(trap.confirmed.wait(), WITHIN_S)
+            await asyncio.wait_for(place.broker.confirmed.wait(), WITHIN_S)
         assert place.process is not None
         await place.process.kill()
         self.provider.dead.add(place.key)
         self.died.append(str(moment))
-        for trap in (place.broker, place.store):
-            caught = trap.caught
-            trap.rearm()
-            if caught is not None and self._cut_off.get(caught, caught) != moment:
-                self.words[caught] = 0  # it came to both at once, and died of the other
+        caught = place.broker.caught
+        place.broker.rearm()
+        if caught is not None and self._cut_off.get(caught, caught) != moment:
+            self.words[caught] = 0  # it came to both at once, and died of the other
         self.start(place)
         return moment
 
@@ -165,10 +161,8 @@ class Auditors:
 
     async def _find_caught(self) -> tuple[Place, Moment] | None:
         for place in self.places:
-            for trap in (place.broker, place.store):
-                if trap.caught is None:
-                    continue
-                moment = self._cut_off.get(trap.caught, trap.caught)
+            if (caught := place.broker.caught) is not None:
+                moment = self._cut_off.get(caught, caught)
                 if isinstance(moment, Word) or await self._is_taken_over(moment):
                     return place, moment
             for bill in self.provider.unanswered:
@@ -185,24 +179,20 @@ class Auditors:
 
 
 def count_answers(stored: Iterable[str]) -> Mapping[str, int]:
-    """How many questions of each run have an answer among these objects."""
+    """How many questions of each run have an answer among these texts."""
     names = [name.split("/") for name in stored if name.startswith("answers/")]
     return Counter(run for run, _ in {(run, before) for _, run, before, _ in names})
 
 
 @asynccontextmanager
-async def auditors(system: System, provider: WatchedProvider, bus: Bus, store_url: str) -> AsyncIterator[Auditors]:
+async def auditors(system: System, provider: WatchedProvider, bus: Bus) -> AsyncIterator[Auditors]:
     """Two auditors at work."""
     words: dict[Word, int] = {}
     stored: set[str] = set()
     provider.count_answers = lambda: count_answers(stored)
     async with AsyncExitStack() as stack:
         places = [
-            Place(
-                name,
-                await stack.enter_async_context(Trap(system.nats_url, words)),
-                await stack.enter_async_context(StoreTrap(store_url, words, stored)),
-            )
+            Place(name, await stack.enter_async_context(Trap(system.nats_url, words, stored)))
             for name in ("auditor-one", "auditor-two")
         ]
         both = Auditors(system, provider, places, words, bus)

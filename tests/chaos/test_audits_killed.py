@@ -45,11 +45,10 @@ from contracts.v1 import (
 )
 from contracts.v1.ids import step_run_id
 from contracts.v1.parts import EPHEMERAL
-from kit.blob_settings import BlobSettings
-from kit.blobs import Blobs
 from kit.bus import Bus
 from kit.circuit import pause, resume
 from kit.dead_letters import Origin, redeliver
+from kit.ephemeral import TextBucket
 from kit.vault import MasterKey
 from lifecycle.audits.runs import ASSESS, EXTRACT
 from tests.chaos.auditors import WITHIN_S, Asked, Auditors, CutOff, Moment, WatchedProvider, auditors
@@ -71,7 +70,6 @@ CLAIMS: Final = tuple(f"The tower of town {name} is 330 metres tall." for name i
 OWN_STEPS: Final = 33_000
 ANALYSIS: Final = 81_000
 """What a job pays for its own two steps, and for each claim that it is the first to ask for. Units: micro-dollars."""
-STORE: Final = ("ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "BUCKET")
 ACK_WAIT_S: Final = "4"
 PAUSE_S: Final = 600.0
 SEED: Final = 1
@@ -88,7 +86,7 @@ def analysed(claim: str, fate: Fate) -> Word:
 
 
 def answer(claim: str, fate: Fate, nth: int = 1) -> Word:
-    """An answer about a claim, on its way to the blob store."""
+    """An answer about a claim, on its way to where it is stored."""
     return Word(f"answers/{find_run(claim)}/", fate, nth)
 
 
@@ -168,7 +166,6 @@ class World:
     provider: WatchedProvider
     oracle: Oracle
     gateway: Gateway
-    store: Blobs
     jobs: dict[str, UUID] = field(default_factory=dict)
     _chance: random.Random = field(default_factory=lambda: random.Random(SEED))
 
@@ -212,7 +209,7 @@ class World:
 
     async def removed(self) -> bool:
         """Whether nothing is stored any more that was kept only while a job was open."""
-        return not [each for each in await self.store.texts(EPHEMERAL) if "/open/" in f"{each.under}/"]
+        return not [each for each in await TextBucket(self.bus).names(EPHEMERAL) if "/open/" in each]
 
     async def done(self) -> bool:
         """Whether no message waits for an auditor or is in its hands."""
@@ -252,10 +249,8 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
         looking = await stack.enter_async_context(oracle(running.database_url, running.nats_url))
         for consumer in (AUDITOR_ASSERTION_ANALYSIS_REQUESTED, AUDITOR_JOB_RESOLVED):
             await pause(looking.bus, consumer, PAUSE_S)
-        endpoint, key, secret, bucket = (servers.settings[f"OPENERRATA_S3_{name}"] for name in STORE)
-        both = await stack.enter_async_context(auditors(running, provider, looking.bus, endpoint))
-        store = Blobs(BlobSettings(endpoint.removeprefix("http://"), key, secret, bucket))
-        world = World(both, provider, looking, Gateway(looking.bus, store), store)
+        both = await stack.enter_async_context(auditors(running, provider, looking.bus))
+        world = World(both, provider, looking, Gateway(looking.bus, TextBucket(looking.bus)))
         provider.find_run = world.find_run
         for process in running.processes.values():
             await process.started()
@@ -310,7 +305,7 @@ async def test_auditors_are_killed_at_every_step_and_messages_come_twice(world: 
 
 def require_one_purchase(world: World) -> None:
     """Assert that each question was asked, and again only where its auditor had died before its answer was stored."""
-    assert world.provider.needless == []
+    assert world.provider.needless == [], "\n".join([*world.provider.needless, *world.auditors.died])
     assert world.provider.count_questions("analyse").keys() == {
         (claim, n) for claim in CLAIMS for n in range(CALLS["analyse"])
     }

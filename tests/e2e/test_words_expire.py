@@ -23,11 +23,9 @@ import pytest
 from contracts.topology import AUDITOR_JOB_REQUESTED, DEAD, FAILURES, JOBS
 from contracts.v1 import JobEnded
 from contracts.v1.parts import EPHEMERAL
-from kit.blob_settings import BlobSettings
-from kit.blobs import Blobs
 from kit.clock import SystemClock
 from kit.database import migrate
-from kit.ephemeral import EphemeralTexts
+from kit.ephemeral import STREAM, EphemeralTexts, TextBucket
 from kit.history import read_latest
 from kit.kv import Bucket
 from tests.support.audits import asked
@@ -43,6 +41,7 @@ ARTICLE: Final = f"{TITLE}. {WRONG} {CANARY}"
 LABEL: Final = "a secret label"
 UNREADABLE: Final = "Otters of Quixotia read at dusk."
 WORDS_OF_THE_ARTICLE: Final = (CANARY, TITLE, LABEL)
+WORDS: Final = f"stream {STREAM}"
 DAY, QUARTER = timedelta(hours=25), timedelta(days=92)
 EXTRACTION, ANALYSIS, ASSESSMENT = 0.003, 0.081, 0.03
 SERVICES: Final = ("projector", "gateway", "auditor", "curator")
@@ -72,25 +71,12 @@ class World:
         """Let so much time have passed since the start, and wait until the curator has deleted what has expired."""
         self.clock.jump(int(age.total_seconds()))
         now = datetime.now(UTC) + age
-        blobs = open_blobs(self.system)
+        last = f"{now:%Y-%m-%d/%H}"
 
         async def swept() -> bool:
-            hours = [hour for hour in await blobs.folders(EPHEMERAL) if datetime.fromisoformat(f"{hour}:00Z") <= now]
-            return not any([await blobs.texts(f"{EPHEMERAL}/{hour}") for hour in hours])
+            return all(each[: len(last)] > last for each in await TextBucket(self.oracle.bus).names(EPHEMERAL))
 
-        try:
-            await until(swept, "what has expired is deleted", within_s=60)
-        finally:
-            blobs.close()
-
-
-def open_blobs(running: System) -> Blobs:
-    """The system's blob store."""
-    given = running.blob_settings
-    endpoint, access, secret, bucket = (
-        given[f"OPENERRATA_S3_{name}"] for name in ("ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "BUCKET")
-    )
-    return Blobs(BlobSettings(endpoint.removeprefix("http://"), access, secret, bucket))
+        await until(swept, "what has expired is deleted", within_s=60)
 
 
 def processes(running: System) -> dict[str, str]:
@@ -165,13 +151,9 @@ async def require_expired(world: World, job: dict[str, Any]) -> None:
 async def fail_for_good(world: World) -> None:
     """Have a job given up whose words have a form that this version cannot read, as those of a later one may have."""
     bus, job = world.oracle.bus, uuid4()
-    blobs = open_blobs(world.system)
-    try:
-        texts = EphemeralTexts(blobs, SystemClock())
-        words = json.dumps({"job_id": str(job), "text": [UNREADABLE]})
-        ref = await texts.put(words, datetime.now(UTC) + timedelta(hours=24))
-    finally:
-        blobs.close()
+    texts = EphemeralTexts(TextBucket(bus), SystemClock())
+    words = json.dumps({"job_id": str(job), "text": [UNREADABLE]})
+    ref = await texts.put(words, datetime.now(UTC) + timedelta(hours=24))
     deadline = datetime.now(UTC) + timedelta(minutes=15)
     request = asked(job, cache_only=True).model_copy(update={"input": ref, "deadline_at": deadline})
     receipt = await bus.publish(request, correlation=uuid4())
@@ -215,8 +197,9 @@ async def test_words_go_when_they_expire_and_the_tables_can_be_built_again(tmp_p
         assert everywhere, "the request is kept for a day"
         unread = await world.find(UNREADABLE)
         assert len(unread) == 1, unread
-        assert all(where.startswith(f"object {EPHEMERAL}/") for where in (*everywhere, *unread)), (everywhere, unread)
-        assert not [where for where in await world.find(WRONG) if where.startswith(("stream", "logs", "process"))]
+        assert everywhere == unread == [WORDS], (everywhere, unread)
+        elsewhere = set(await world.find(WRONG)) - {WORDS}
+        assert not [where for where in elsewhere if where.startswith(("stream", "logs", "process"))]
 
         words = (*WORDS_OF_THE_ARTICLE, UNREADABLE, WRONG)
         backup = await restored(world, tmp_path / "at once")
@@ -237,7 +220,7 @@ async def test_words_go_when_they_expire_and_the_tables_can_be_built_again(tmp_p
         await world.wait(QUARTER)
         assert await world.find(*words) == []
         found = await read_everything(world.system, world.oracle)
-        assert [where for where in found if where.startswith(f"object {EPHEMERAL}/")] == []
+        assert not found[WORDS]
         before = {where: text for where, text in found.items() if where.startswith("table readmodel.")}
         assert len(before["table readmodel.job"]) > 0
         assert len(before["table readmodel.analysis"]) > 0

@@ -13,7 +13,7 @@ import psycopg
 from sqlalchemy import Table
 
 from contracts.readmodel.columns import READMODEL
-from contracts.v1.parts import TextRef
+from contracts.v1.parts import EphemeralRef, TextRef
 from kit.database import Database, migrate, open_session
 from kit.ordered import StoredMessage
 from services.projector.facts.reading import read
@@ -46,6 +46,9 @@ class NoTexts:
 
     async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
         return {ref.sha256: self.texts[ref.sha256] for ref in refs if ref.sha256 in self.texts}
+
+    async def fetch_words(self, refs: Iterable[EphemeralRef]) -> dict[str, str]:
+        return {}
 
 
 def store_at(url: str, *, cap: int = 10, texts: NoTexts | None = None) -> Store:

@@ -1,4 +1,4 @@
-"""Audits on real servers: from the stream and the blob store into the tables, and out of all three by an erasure."""
+"""Audits on real servers: from the stream and the bucket of words into the tables, and out of all by an erasure."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import nats.js.errors
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from contracts.topology import AUDITOR_JOB_REQUESTED, DEAD, JOBS, STREAMS
+from contracts.topology import AUDITOR_JOB_REQUESTED, DEAD, JOBS
 from contracts.v1 import RunFailed
 from contracts.v1.ids import step_run_id
-from contracts.v1.parts import EphemeralRef
-from kit import dead_letters
+from contracts.v1.parts import EphemeralRef, ephemeral_place
+from kit import dead_letters, topology
 from kit.blob_settings import BlobSettings
 from kit.blobs import Blobs
 from kit.bus import Bus, connect
 from kit.database import Database
+from kit.ephemeral import TextBucket
 from services.commands.erase import Erasing, StoreEraser
-from services.projector.adapters import BlobTexts, BusLog
+from services.projector.adapters import BusLog, StoredTexts
 from services.projector.erasure.erase import find_ephemeral
 from services.projector.erasure.root import JOB
 from services.projector.follow import Follower, Metrics
@@ -49,10 +50,7 @@ def prepare_database() -> Prepare:
 async def bus(tmp_path: Path) -> AsyncIterator[Bus]:
     with nats_server(tmp_path) as server:
         async with connect(server.endpoints.nats_url, name="test") as connected:
-            for stream in STREAMS:
-                await connected.jetstream.add_stream(
-                    name=stream.name, subjects=list(stream.subjects), allow_direct=True
-                )
+            await topology.apply(connected)
             yield connected
 
 
@@ -63,18 +61,18 @@ def blobs(s3: S3) -> Iterator[Blobs]:
     store.close()
 
 
-async def store_words(blobs: Blobs, instance: Instance) -> list[EphemeralRef]:
+async def store_words(texts: TextBucket, instance: Instance) -> list[EphemeralRef]:
     """Put everything that the facts refer to where it lies; and an answer that no fact names."""
     refs = [ref for event, _ in instance.events for ref in find_ephemeral(event)]
     for ref in refs:
-        await blobs.put(instance.tape.words[ref.sha256].encode(), under=ref.under)
+        await texts.put(ref.name, instance.tape.words[ref.sha256].encode())
     return refs
 
 
 async def follow(bus: Bus, blobs: Blobs, url: str, upto: int) -> None:
     """Project the stream up to a sequence."""
     session = partial(Database(url, role="projector").session, options=KEY_LOOKUP_OPTIONS)
-    store = Store(session, BlobTexts(blobs), [jobs_projection()])
+    store = Store(session, StoredTexts(blobs, TextBucket(bus)), [jobs_projection()])
     metrics = Metrics(CollectorRegistry(), Gauge("position", "", ("stream",), registry=None))
     task = asyncio.create_task(Follower(JOBS.name, store, BusLog(bus), metrics).run())
     look = store_at(url)
@@ -86,8 +84,8 @@ async def follow(bus: Bus, blobs: Blobs, url: str, upto: int) -> None:
     await look.close()
 
 
-async def exists(blobs: Blobs, ref: EphemeralRef) -> bool:
-    return ref.sha256 in {found.sha256 for found in await blobs.texts(ref.under)}
+async def exists(texts: TextBucket, ref: EphemeralRef) -> bool:
+    return await texts.get(ref.name) is not None
 
 
 @pytest.mark.requirement("FH-176", "FH-177")
@@ -96,7 +94,8 @@ async def test_from_the_stream_to_the_tables_and_out_of_everything(bus: Bus, blo
     FH-177: Jobs, assertions, entries and accounts can be erased
     """
     instance = one_job()
-    refs = await store_words(blobs, instance)
+    texts = TextBucket(bus)
+    refs = await store_words(texts, instance)
     assert await blobs.names() == {}, "what a backup copies"
     for event, _ in instance.events:
         await bus.publish(event, correlation=uid("c"))
@@ -109,14 +108,14 @@ async def test_from_the_stream_to_the_tables_and_out_of_everything(bus: Bus, blo
     assert CANARY not in str(found)
     async with await owner(database_url) as db:
         assert (await verify(db, BusLog(bus))).ok
-    assert await shadow(database_url, BlobTexts(blobs), analyses=ANALYSES) == []
+    assert await shadow(database_url, StoredTexts(blobs, texts), analyses=ANALYSES) == []
 
     headers = {dead_letters.STREAM: JOBS.name, dead_letters.SEQUENCE: "3"}
     letter = await bus.jetstream.get_msg(JOBS.name, 3)
     await bus.jetstream.publish(AUDITOR_JOB_REQUESTED.dead_letter_subject, letter.data or b"", headers=headers)
     run = step_run_id(MINE, "CLAIM_AUDIT/extract")
-    unnamed = f"{refs[0].under}/answers/{run}"
-    await blobs.put(CANARY.encode(), under=f"{unnamed}/second")
+    unnamed = ephemeral_place(refs[0].until, str(run))
+    await texts.put(f"{unnamed}/second/{'0' * 64}/6", CANARY.encode())
     late = RunFailed(
         run_id=run,
         attempt=0,
@@ -135,11 +134,11 @@ async def test_from_the_stream_to_the_tables_and_out_of_everything(bus: Bus, blo
     mine = [ref for ref in refs if CANARY in instance.tape.words[ref.sha256]]
     others = [ref for ref in refs if ref not in mine]
     of_analyses = {ref for event, _ in instance.events if "assertion" in event.SUBJECT for ref in find_ephemeral(event)}
-    assert not any([await exists(blobs, ref) for ref in mine if ref not in of_analyses])
-    assert all([await exists(blobs, ref) for ref in others])
-    assert await blobs.texts(unnamed) == []
+    assert not any([await exists(texts, ref) for ref in mine if ref not in of_analyses])
+    assert all([await exists(texts, ref) for ref in others])
+    assert await texts.names(unnamed) == []
     assert (await bus.jetstream.stream_info(DEAD.name)).state.messages == 0
     with pytest.raises(nats.js.errors.NotFoundError):
         await bus.jetstream.get_msg(JOBS.name, 3)
     assert not (await everything(database_url))["job"]
-    assert await shadow(database_url, BlobTexts(blobs), analyses=ANALYSES) == []
+    assert await shadow(database_url, StoredTexts(blobs, texts), analyses=ANALYSES) == []

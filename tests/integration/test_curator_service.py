@@ -16,7 +16,7 @@ from contracts.v1 import ClaimApproved, ClaimHoldEnded, JobEnded, RetentionPurge
 from kit import topology
 from kit.bus import connect
 from kit.database import migrate
-from kit.ephemeral import EphemeralTexts
+from kit.ephemeral import EphemeralTexts, TextBucket
 from kit.history import read_history, read_latest
 from kit.host import Host
 from kit.kv import Bucket
@@ -69,8 +69,10 @@ async def test_one_of_two_curators_does_what_time_demands(tmp_path: Path) -> Non
         await topology.apply(bus)
         for request in (overdue, later):
             await bus.publish(request, correlation=uuid4())
-        one, _ = [await stack.enter_async_context(running(tmp_path)) for _ in range(2)]
-        texts = EphemeralTexts(one.blobs, StillClock(now))
+        for _ in range(2):
+            await stack.enter_async_context(running(tmp_path))
+        store = TextBucket(bus)
+        texts = EphemeralTexts(store, StillClock(now))
         gone = await texts.put("So they said.", now - timedelta(hours=2))
         kept = await texts.put("So they say.", now + timedelta(hours=2))
 
@@ -78,7 +80,7 @@ async def test_one_of_two_curators_does_what_time_demands(tmp_path: Path) -> Non
             return bool(await read_latest(bus, f"{JobEnded.SUBJECT}.{overdue.job_id}", stream=JOBS))
 
         async def swept() -> bool:
-            return not await one.blobs.texts(gone.under)
+            return await store.get(gone.name) is None
 
         await until(ended, "the overdue job has ended")
         await until(swept, "expired words are deleted")
@@ -88,7 +90,7 @@ async def test_one_of_two_curators_does_what_time_demands(tmp_path: Path) -> Non
             ("DEADLINE_EXCEEDED", "FAILED")
         ]
         assert await read_latest(bus, f"{JobEnded.SUBJECT}.{later.job_id}", stream=JOBS) == []
-        assert len(await one.blobs.texts(kept.under)) == 1
+        assert await store.get(kept.name) is not None
         info = await bus.jetstream.stream_info(JOBS.name, subjects_filter=f"{RetentionPurged.SUBJECT}.>")
         assert 1 <= len(info.state.subjects or {}) <= 2, "one fact an hour, however often it sweeps"
 

@@ -178,7 +178,7 @@ class World:
 
     def hold(self, event: AssertionAnalysisRequested) -> None:
         """Store a request of another's, and the words that it names."""
-        self.store.objects[f"{event.words.under}/{event.words.sha256}"] = WORDS.model_dump_json().encode()
+        self.store.objects[event.words.name] = WORDS.model_dump_json().encode()
         self.log.publish(event.model_copy(update={"follows": 0}))
 
     async def deliver(self, event: AssertionAnalysisRequested, life: Life | None = None) -> Retry | None:

@@ -63,7 +63,7 @@ from services.auditor.planning import Planner
 from services.auditor.publishers import LoggedScores
 from services.auditor.runs import Runs
 from services.gateway.domain import Account, Principal
-from services.gateway.jobs.adapters import BlobWords, BusJobLog, BusMemos
+from services.gateway.jobs.adapters import BusJobLog, BusMemos, BusWords
 from services.gateway.jobs.credit import Ledger
 from services.gateway.jobs.intake import Intake, Order
 from services.gateway.jobs.memory import Memory
@@ -86,7 +86,7 @@ SLOTS: Final = 4
 """Jobs, and claims, that one auditor works on at once; articles are half as many."""
 
 E = TypeVar("E", bound=Event)
-_ANSWER: Final = re.compile(r"/answers/([0-9a-f-]{36})/[^/]+/[0-9a-f]{64}$")
+_ANSWER: Final = re.compile(r"/answers/([0-9a-f-]{36})/[^/]+/[0-9a-f]{64}/\d+$")
 
 
 def account(number: int, tier: str = "pro") -> Account:
@@ -256,7 +256,7 @@ class Gateway:
     """What a gateway does with jobs."""
 
     def __init__(self, bus: Bus, store: BlobStore) -> None:
-        log, words = BusJobLog(bus), BlobWords(store, CLOCK)
+        log, words = BusJobLog(bus), BusWords(EphemeralTexts(store, CLOCK))
         self.ledger = Ledger(log, CLOCK, job_s=900)
         self.jobs = Jobs(log, words, Signals(log), CLOCK)
         stages, memory = StageSettings(log, LlmSettings(), "", {}), Memory(log, words, BusMemos(bus))

@@ -90,7 +90,7 @@ async def desk_server(database_url: str, now: datetime) -> AsyncIterator[DeskSer
     bench.jobs.add(*(event for event, _ in history.events))
     for edit in bench.jobs.of(EditMade):
         for ref in (edit.before, edit.after):
-            bench.words.texts[ref.under, ref.sha256] = history.tape.words[ref.sha256]
+            bench.words.texts[ref.place] = history.tape.words[ref.sha256]
     job = await start(bench, key="oe_reader")
     close(bench, job, result=json.dumps(json.loads(SAMPLE.read_text())[0]["result"]), settled=False)
     async with pages_of(database_url, now, catalogue=True) as pages:

@@ -116,7 +116,7 @@ def close(
     if result is not None:
         until = round_up(bench.clock.now() + timedelta(hours=24))
         ref = EphemeralRef(sha256=hash_of(result), size_bytes=len(result.encode()), until=until)
-        bench.words.texts[ref.under, ref.sha256] = result
+        bench.words.texts[ref.place] = result
     ended = JobEnded(
         **{
             "job_id": job,

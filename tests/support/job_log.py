@@ -12,7 +12,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from contracts.v1 import Envelope, Event, OnceEvent
-from contracts.v1.parts import EphemeralRef, ephemeral_prefix
+from contracts.v1.parts import EphemeralRef, ephemeral_place
 from kit.clock import Clock
 from kit.ephemeral import round_up
 from kit.history import StoredFact
@@ -125,28 +125,28 @@ class MemoryWords:
     """Texts by where they lie."""
 
     clock: Clock
-    texts: dict[tuple[str, str], str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     broken: bool = False
 
     async def put(self, text: str, until: datetime, answers: str | None = None) -> EphemeralRef:
         if self.broken:
-            raise Unavailable("blob store: down")
+            raise Unavailable("broker: down")
         data, hour = text.encode(), round_up(until)
         ref = EphemeralRef(sha256=sha256(data).hexdigest(), size_bytes=len(data), until=hour, answers=answers)
-        self.texts[ref.under, ref.sha256] = text
+        self.texts[ref.place] = text
         return ref
 
     async def get(self, ref: EphemeralRef) -> str | None:
         if self.broken:
-            raise Unavailable("blob store: down")
-        return None if ref.has_expired(self.clock.now()) else self.texts.get((ref.under, ref.sha256))
+            raise Unavailable("broker: down")
+        return None if ref.has_expired(self.clock.now()) else self.texts.get(ref.place)
 
     async def remove(self, ref: EphemeralRef) -> None:
-        self.texts.pop((ref.under, ref.sha256), None)
+        self.texts.pop(ref.place, None)
 
     async def remove_answers(self, step: str, until: datetime) -> None:
-        under = ephemeral_prefix(round_up(until), step)
-        for place in [place for place in self.texts if f"{place[0]}/".startswith(f"{under}/")]:
+        below = ephemeral_place(round_up(until), step)
+        for place in [place for place in self.texts if place.startswith(f"{below}/")]:
             del self.texts[place]
 
 

@@ -1,12 +1,9 @@
-"""A process that ends at any line, and a blob store that outlives it."""
+"""A process that ends at any line, and a store that outlives it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import sha256
-
-from contracts.v1.parts import BlobRef, TextRef
-from kit.blob_settings import BlobMissing
+from datetime import date
 
 
 class Killed(BaseException):
@@ -28,43 +25,37 @@ class Life:
 
 
 class Store:
-    """A blob store that outlives processes."""
+    """A store of texts that expire, which outlives processes."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.requests: Counter[str] = Counter()
         self.life = Life()
 
-    async def put(self, data: bytes, media_type: str = "", *, under: str = "") -> BlobRef:
+    async def put(self, name: str, data: bytes) -> None:
         self.requests["put"] += 1
         self.life.touch()
-        ref = BlobRef(sha256=sha256(data).hexdigest(), size_bytes=len(data))
-        self.objects[f"{under}/{ref.sha256}"] = data
+        self.objects[name] = data
         self.life.touch()
-        return ref
 
-    async def get(self, digest: str, under: str | None = None) -> bytes:
-        try:
-            return self.objects[f"{under}/{digest}"]
-        except KeyError:
-            raise BlobMissing(digest) from None
+    async def get(self, name: str) -> bytes | None:
+        return self.objects.get(name)
 
-    async def texts(self, place: str) -> list[TextRef]:
-        self.requests["list"] += 1
+    async def names(self, place: str) -> list[str]:
+        self.requests["names"] += 1
         self.life.touch()
-        names = [name.rpartition("/") for name in self.objects if name.startswith(f"{place}/")]
-        return [TextRef(sha256=digest, size_bytes=1, under=under) for under, _, digest in names]
+        return [name.removeprefix(f"{place}/") for name in self._below(place)]
 
-    async def folders(self, place: str) -> list[str]:
-        return sorted({name.split("/")[1] for name in self.objects if name.startswith(f"{place}/")})
-
-    async def remove(self, digest: str, under: str | None = None) -> None:
+    async def remove(self, place: str) -> int:
         self.requests["remove"] += 1
-        self.objects.pop(f"{under}/{digest}", None)
-
-    async def remove_folder(self, place: str) -> int:
-        self.requests.update(("list", "remove"))
-        gone = [name for name in self.objects if name.startswith(f"{place}/")]
+        gone = self._below(place)
         for name in gone:
             del self.objects[name]
         return len(gone)
+
+    async def first_day(self) -> date:
+        days = [date.fromisoformat(name.split("/")[1]) for name in self.objects]
+        return min(days, default=date.max)
+
+    def _below(self, place: str) -> list[str]:
+        return sorted(name for name in self.objects if name.startswith(f"{place}/"))

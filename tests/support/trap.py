@@ -11,12 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from contracts.topology import Consumer, stream_of
+from contracts.topology import TEXTS, Consumer, stream_of
 from contracts.v1 import Event
 from tests.support.line import Line
 
 Fate = Literal["lost", "stored"]
-_ANSWER: Final = re.compile(r"/answers/(?:[^/]+/open/)?([0-9a-f-]{36}/[^/]+/[0-9a-f]{64})$")
+_ANSWER: Final = re.compile(r"/answers/(?:[^/]+/open/)?([0-9a-f-]{36}/[^/]+/[0-9a-f]{64})/\d+$")
+_TEXT: Final = f"$KV.{TEXTS.name}."
+_REMOVAL: Final = f"$JS.API.STREAM.PURGE.KV_{TEXTS.name}"
+_REPLY: Final = re.compile(rb"MSG (\S+) [^\r\n]*\r\n([^\r\n]*)\r\n")
+LONGEST_REPLY: Final = 4_096
 
 
 @dataclass(frozen=True)
@@ -42,20 +46,24 @@ def acknowledgement(consumer: Consumer, nth: int = 1) -> Word:
 
 @dataclass(frozen=True)
 class Frame:
-    """One command of the client. Shapes: `subject` is empty unless it says something."""
+    """One command of the client. Shapes: `subject` is empty unless it says something, `reply` if it wants no answer."""
 
     data: bytes
     subject: str = ""
+    reply: str = ""
     body_bytes: int = 0
 
 
 class Trap(Line):
     """Forwards what is said until the word it is set for, and nothing in either direction from then on.
 
-    Shapes: `heard` is shared by traps that wait for the same words, of which each is for the first that hears it.
+    A text that expires is heard by its name, an answer of a model as `answers/<run>/<segment before>/<hash>`; a removal
+    of such texts as `removal/`.
+    Shapes: `heard` is shared by traps that wait for the same words, of which each is for the first that hears it;
+    `stored` has the texts that the server confirmed.
     """
 
-    def __init__(self, url: str, heard: dict[Word, int] | None = None) -> None:
+    def __init__(self, url: str, heard: dict[Word, int] | None = None, stored: set[str] | None = None) -> None:
         super().__init__(url)
         self.sprung = asyncio.Event()
         self.confirmed = asyncio.Event()
@@ -64,6 +72,11 @@ class Trap(Line):
         self.subject = ""
         """What it sprang at."""
         self._heard: dict[Word, int] = {} if heard is None else heard
+        self._stored: set[str] = set() if stored is None else stored
+        self._sent: dict[str, str] = {}
+        self._reply = ""
+        """Where the answer to what it sprang at goes."""
+        self._tails: dict[asyncio.StreamReader, bytes] = {}
 
     def set(self, *words: Word) -> None:
         """Wait for the first of these words."""
@@ -99,12 +112,14 @@ class Trap(Line):
                 await self._forward(frame, target)
                 continue
             self.fail("silent")
-            self.caught, self.subject = word, frame.subject
+            self.caught, self.subject, self._reply = word, frame.subject, frame.reply
             if word.fate == "stored":
                 await self._forward(frame, target)
             self.sprung.set()
 
     async def _forward(self, frame: Frame, target: asyncio.StreamWriter) -> None:
+        if frame.subject.startswith(("answers/", "until/")):
+            self._sent[frame.reply] = frame.subject
         target.write(frame.data)
         await target.drain()
 
@@ -119,9 +134,15 @@ class Trap(Line):
             target.write_eof()
 
     def _note(self, source: asyncio.StreamReader, data: bytes) -> None:
-        """Notice a confirmation."""
-        if self.caught is not None and b'"seq":' in data:
-            self.confirmed.set()
+        """Notice confirmations, also those that arrive in pieces."""
+        data = self._tails.get(source, b"") + data
+        self._tails[source] = data[-LONGEST_REPLY:]
+        for address, answer in _REPLY.findall(data):
+            reply = address.decode()
+            if b'"seq":' in answer and (name := self._sent.pop(reply, None)) is not None:
+                self._stored.add(name)
+            if self.caught is not None and reply == self._reply:
+                self.confirmed.set()
 
     def _find(self, frame: Frame) -> Word | None:
         """The awaited word that this is, counting those that come before its turn."""
@@ -142,59 +163,17 @@ class Trap(Line):
             body = await source.readexactly(int(words[-1]) + 2)
         except asyncio.IncompleteReadError:
             return None
-        return Frame(line + body, words[1].decode(), int(words[-1]))
+        sizes = 2 if words[0].upper() == b"HPUB" else 1
+        reply = words[2].decode() if len(words) > 2 + sizes else ""
+        return Frame(line + body, _name(words[1].decode()), reply, int(words[-1]))
 
 
-class StoreTrap(Trap):
-    """The same before a blob store: what it hears are objects that are put, and removals.
-
-    An answer of a model is heard as `answers/<run>/<segment before>/<hash>`, another object by its name in the bucket,
-    a removal of several objects as `removal/`.
-    Shapes: `stored` has what was confirmed of that.
-    """
-
-    def __init__(self, url: str, heard: dict[Word, int], stored: set[str]) -> None:
-        super().__init__(url, heard)
-        self._stored = stored
-        self._put: dict[asyncio.StreamWriter, str] = {}
-        self._replies_to: dict[asyncio.StreamReader, asyncio.StreamWriter] = {}
-
-    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        there, other = await super()._connect()
-        self._replies_to[there] = other
-        return there, other
-
-    def _note(self, source: asyncio.StreamReader, data: bytes) -> None:
-        name = self._put.pop(self._replies_to[source], None)
-        if name is not None and data.startswith(b"HTTP/1.1 200 "):
-            self._stored.add(name)
-            if self.caught is not None and name == self.subject:
-                self.confirmed.set()
-
-    async def _next(self, source: asyncio.StreamReader) -> Frame | None:
-        try:
-            head = await source.readuntil(b"\r\n\r\n")
-            request, *fields = head.decode("latin-1").split("\r\n")
-            headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in fields)}
-            body = await source.readexactly(int(headers.get("content-length", "0")))
-        except asyncio.IncompleteReadError:
-            return None
-        method, path, _ = request.split(" ")
-        match method:
-            case "PUT":
-                said = _name_object(path)
-            case "POST" if path.partition("?")[2].startswith("delete"):
-                said = "removal/"
-            case _:
-                said = ""
-        return Frame(head + body, said, len(body))
-
-    async def _forward(self, frame: Frame, target: asyncio.StreamWriter) -> None:
-        if frame.subject:
-            self._put[target] = frame.subject
-        await super()._forward(frame, target)
-
-
-def _name_object(path: str) -> str:
-    answer = _ANSWER.search(path)
-    return f"answers/{answer[1]}" if answer else path.split("/", 2)[2]
+def _name(subject: str) -> str:
+    """What is heard: of a text that expires its name, and of a removal of such texts that it is one."""
+    if subject == _REMOVAL:
+        return "removal/"
+    if not subject.startswith(_TEXT):
+        return subject
+    name = subject.removeprefix(_TEXT).replace(".", "/")
+    answer = _ANSWER.search(name)
+    return f"answers/{answer[1]}" if answer else name

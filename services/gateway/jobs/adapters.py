@@ -1,4 +1,4 @@
-"""The job API's ports over the broker and the blob store."""
+"""The job API's ports over the broker and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from contracts.topology import JOBS, MEMOS
 from contracts.v1 import OnceEvent, Undecodable, decode
 from contracts.v1.parts import EphemeralRef
 from kit.blob_settings import BlobMissing
-from kit.blobs import BlobsUnavailable
 from kit.bus import Bus
-from kit.clock import Clock
-from kit.ephemeral import EphemeralTexts, Store
+from kit.ephemeral import EphemeralTexts
 from kit.errors import Reject, Retry
 from kit.history import StoredFact, read_latest, read_latest_from_leader
 from kit.kv import Bucket
@@ -30,7 +28,7 @@ from services.gateway.record.catalogue import Candidate, EntryContents, EntryRow
 from services.gateway.record.repository import PublicRecord
 
 PAGE: Final = 512
-BLOB_TIMEOUT_S: Final = 5.0
+TEXT_TIMEOUT_S: Final = 5.0
 
 
 class BusJobLog:
@@ -133,30 +131,30 @@ async def _store(publishing: Awaitable[object]) -> bool:
     return False
 
 
-class BlobWords:
-    """Texts that expire, in the blob store."""
+class BusWords:
+    """Texts that expire, over the broker."""
 
-    def __init__(self, blobs: Store, clock: Clock) -> None:
-        self._texts = EphemeralTexts(blobs, clock)
+    def __init__(self, texts: EphemeralTexts) -> None:
+        self._texts = texts
 
     async def put(self, text: str, until: datetime) -> EphemeralRef:
         """Store a text until the whole hour at or after `until`."""
-        with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
-            async with asyncio.timeout(BLOB_TIMEOUT_S):
+        with or_unavailable("broker", BusError, TimeoutError):
+            async with asyncio.timeout(TEXT_TIMEOUT_S):
                 return await self._texts.put(text, until)
 
     async def get(self, ref: EphemeralRef) -> str | None:
-        with suppress(BlobMissing), or_unavailable("blob store", BlobsUnavailable, TimeoutError):
-            async with asyncio.timeout(BLOB_TIMEOUT_S):
+        with suppress(BlobMissing), or_unavailable("broker", BusError, TimeoutError):
+            async with asyncio.timeout(TEXT_TIMEOUT_S):
                 return await self._texts.get(ref)
         return None
 
     async def remove(self, ref: EphemeralRef) -> None:
-        with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
-            async with asyncio.timeout(BLOB_TIMEOUT_S):
+        with or_unavailable("broker", BusError, TimeoutError):
+            async with asyncio.timeout(TEXT_TIMEOUT_S):
                 await self._texts.remove(ref)
 
     async def remove_answers(self, step: str, until: datetime) -> None:
-        with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
-            async with asyncio.timeout(BLOB_TIMEOUT_S):
+        with or_unavailable("broker", BusError, TimeoutError):
+            async with asyncio.timeout(TEXT_TIMEOUT_S):
                 await self._texts.remove_answers(step, until)

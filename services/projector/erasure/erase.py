@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from contracts.v1 import EntityErasureOrdered, ErasureOrdered
 from contracts.v1.erasure import ErasedFact
-from contracts.v1.parts import EphemeralRef, ephemeral_prefix
+from contracts.v1.parts import EphemeralRef, ephemeral_place
 from services.projector.erasure import audits
 from services.projector.erasure.facts import StoredFact
 from services.projector.erasure.post import find_open_investigation, read_post
@@ -51,9 +51,10 @@ class ProjectorNotRunning(Exception):
 
 
 class StoredBlob(NamedTuple):
-    """An object in the blob store.
+    """An object in the blob store, or a text that expires.
 
-    Shapes: `under` is its prefix if it is not the common one. `hour` is when it expires, as facts write it, or empty.
+    Shapes: `under` is the object's prefix if it is not the common one, or the text's place. `hour` is when it expires,
+    as facts write it, or empty.
     """
 
     sha256: str
@@ -193,9 +194,9 @@ def _make_order(
 
 
 def _find_blobs(facts: Iterable[StoredFact]) -> set[StoredBlob]:
-    """What the facts name in the blob store: texts that expire lie under their hour, all else under its hash."""
+    """What the facts name: texts that expire lie under their hour, all else in the blob store under its hash."""
     found = {
-        StoredBlob(ref.sha256, ref.under, f"{ref.until:%Y-%m-%dT%H}:00:00")
+        StoredBlob(ref.sha256, ref.place, f"{ref.until:%Y-%m-%dT%H}:00:00")
         for each in facts
         for ref in find_ephemeral(each.event)
     }
@@ -224,7 +225,7 @@ def _find_answers(facts: Iterable[StoredFact]) -> set[str]:
             found.add(f"{ANSWERS}/{investigation}")
         for ref in find_ephemeral(each.event):
             if ref.answers is not None:
-                found.add(ephemeral_prefix(ref.until, ref.answers.partition("/")[0]))
+                found.add(ephemeral_place(ref.until, ref.answers.partition("/")[0]))
     return found
 
 

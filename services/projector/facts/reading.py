@@ -112,8 +112,7 @@ async def load(facts: Sequence[Fact], known: Iterable[str], texts: Texts) -> dic
 async def fetch_words(facts: Iterable[Fact], texts: Texts) -> dict[str, str]:
     """The words of the facts that expire, by hash; those that have expired or were removed are left out."""
     refs = {ref.sha256: ref for fact in facts for ref in find_words(fact.event)}
-    wanted = [TextRef(sha256=ref.sha256, size_bytes=ref.size_bytes, under=ref.under) for ref in refs.values()]
-    return await texts.fetch(wanted) if wanted else {}
+    return await texts.fetch_words(refs.values()) if refs else {}
 
 
 def find_lacking(facts: Iterable[Fact], known: Iterable[str], loaded: Mapping[str, str]) -> list[Fact]:

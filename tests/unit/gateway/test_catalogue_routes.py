@@ -191,9 +191,9 @@ async def test_a_change_is_one_edit_and_the_second_of_two_editors_is_told() -> N
         True,
     )
     assert edit.by == ACCOUNTS["contributor"].account_id
-    texts = [bench.words.texts[ref.under, ref.sha256] for ref in (edit.before, edit.after)]
+    texts = [bench.words.texts[ref.place] for ref in (edit.before, edit.after)]
     assert [EntryWords.model_validate_json(text).wording for text in texts] == [SAID, "Ships sail."]
-    reason = Remark.model_validate_json(bench.words.texts[edit.reason.under, edit.reason.sha256])
+    reason = Remark.model_validate_json(bench.words.texts[edit.reason.place])
     assert reason == Remark(about=edit.edit_id, text="More exact.")
     assert "Ships sail" not in edit.model_dump_json()
 
@@ -314,7 +314,7 @@ async def test_an_objection_is_decided_on_once() -> None:
     (raised,) = bench.jobs.of(FlagRaised)
     assert (raised.flag_id, raised.entity_type, raised.entity_id) == (flag.flag_id, "ENTRY", ENTRY)
     assert (raised.issue_type, raised.account_id) == ("WRONG_SOURCE", ACCOUNTS["reader"].account_id)
-    text = bench.words.texts[raised.description.under, raised.description.sha256]
+    text = bench.words.texts[raised.description.place]
     assert Remark.model_validate_json(text) == Remark(about=flag.flag_id, text=OBJECTION["description"])
     path = f"/v1/flags/{flag.flag_id}/resolve"
     assert (await post(bench, path, DECISION)).json() == {"flag_id": str(flag.flag_id), "status": "ACCEPTED"}
@@ -333,7 +333,7 @@ async def test_suggested_evidence_waits_for_a_moderator() -> None:
     assert (await post(bench, f"{PATH}/evidence", EVIDENCE, "contributor")).json()["status"] == "OPEN"
     (flag,) = bench.jobs.of(FlagRaised)
     assert (flag.issue_type, flag.account_id) == ("EVIDENCE", ACCOUNTS["contributor"].account_id)
-    stored = Remark.model_validate_json(bench.words.texts[flag.description.under, flag.description.sha256])
+    stored = Remark.model_validate_json(bench.words.texts[flag.description.place])
     assert stored.text == "For: https://port.example/log\nIt lists ships at noon."
     assert Suggestion.read(stored.text) == (True, EVIDENCE["source_url"], EVIDENCE["text"])
     assert (await post(bench, f"/v1/flags/{flag.flag_id}/resolve", DECISION)).status_code == 200

@@ -335,7 +335,7 @@ async def test_a_moderator_reads_what_is_objected_to_of_a_claim_and_decides() ->
     asked = {"claim_hash": f"sha256:{'a' * 64}", "reason": "It is about me.", "contact": "me@example.org"}
     assert (await send(bench, "POST", "/v1/rights/invalidate", asked, key="")).status_code == 202
     (flag,) = bench.jobs.of(FlagRaised)
-    words = FlagWords.model_validate_json(bench.words.texts[flag.description.under, flag.description.sha256])
+    words = FlagWords.model_validate_json(bench.words.texts[flag.description.place])
     bench.catalogue.flags.append(
         FlagRow(
             id=flag.flag_id,

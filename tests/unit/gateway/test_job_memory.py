@@ -29,7 +29,7 @@ class Known:
         self.words, self.memos = MemoryWords(StillClock(NOW - timedelta(hours=1))), MemoryMemos(world.memos)
         (extracted,) = self.log.of(JobExtracted)
         ref = extracted.extraction
-        self.words.texts[ref.under, ref.sha256] = world.texts[ref.sha256]
+        self.words.texts[ref.place] = world.texts[ref.sha256]
         self.account = world.request.account_id
 
     async def forecast(self, request: AnalyzeRequest = REQUEST, minutes: int = 0) -> Forecast | None:

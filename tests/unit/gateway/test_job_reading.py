@@ -253,7 +253,7 @@ async def test_deleting_a_job_cancels_it_and_removes_its_words() -> None:
     assert (await send(bench, "DELETE", job_path(job))).status_code == 204
     (ended,) = bench.jobs.of(JobEnded)
     assert (ended.outcome, ended.charged_micro_usd) == ("CANCELED", 84_000), "its extraction and its own claim"
-    assert (text.under, text.sha256) not in bench.words.texts
+    assert text.place not in bench.words.texts
     assert len(bench.words.texts) == 1, "the same words of another job are left alone"
     found = await view(bench, job)
     assert (found.status, found.charged, found.client.request_id) == ("CANCELED", 84_000, None)

@@ -45,7 +45,7 @@ async def test_an_objection_is_stored_without_its_words(wanted: dict[str, str], 
     assert flag.claim_sha256 == (None if "url" in wanted else "a" * 64)
     assert flag.range_key is not None
     ((place, text),) = bench.words.texts.items()
-    assert place[1] == flag.description.sha256
+    assert place == flag.description.place
     assert FlagWords.model_validate_json(text) == FlagWords(**SAID, **wanted)
     assert not any(word in flag.model_dump_json() for word in ("news.example", "words", "News"))
 
