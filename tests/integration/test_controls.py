@@ -128,6 +128,23 @@ async def test_controls_are_committed_to_hidden_and_opened(running: Running, dat
     await reader.close()
 
 
+async def test_a_list_whose_time_is_over_says_which_of_its_posts_never_ran(
+    running: Running, database_url: str, tmp_path: Path
+) -> None:
+    bus, clock, lists = running.host.bus, StillClock(datetime.now(UTC)), ControlLists(tmp_path / "controls")
+    reader = Database(database_url, role="reader")
+    await running.tell(POSTS[0].registered())
+    await commit(bus, reader, clock, lists, [POSTS[0].version_id], 30)
+    await wait_for_projection(bus, reader)
+    (batch,) = await SqlControls(reader).batches()
+    clock.time += timedelta(days=31)
+    assert await open_list(bus, reader, clock, lists, batch.id) == "0 of 1 have run, 0 were flagged"
+    ((_, opened),) = await facts(bus, f"{ControlOpened.SUBJECT}.*")
+    assert isinstance(opened, ControlOpened)
+    assert [each.outcome for each in opened.controls] == ["NOT_RUN"]
+    await reader.close()
+
+
 def test_an_altered_list_is_refused(tmp_path: Path) -> None:
     from services.curator.controls import draw_salts
 
