@@ -25,12 +25,12 @@ from contracts.v1 import JobEnded
 from contracts.v1.parts import EPHEMERAL
 from kit.clock import SystemClock
 from kit.database import migrate
-from kit.ephemeral import STREAM, EphemeralTexts, TextBucket
+from kit.ephemeral import EphemeralTexts, TextBucket
 from kit.history import read_latest
 from kit.kv import Bucket
 from tests.support.audits import asked
 from tests.support.clocks import JumpingClock
-from tests.support.everywhere import read_everything
+from tests.support.everywhere import WORDS, read_everything
 from tests.support.oracle import Oracle, oracle
 from tests.support.system import GivenServers, System, system, until
 
@@ -41,7 +41,6 @@ ARTICLE: Final = f"{TITLE}. {WRONG} {CANARY}"
 LABEL: Final = "a secret label"
 UNREADABLE: Final = "Otters of Quixotia read at dusk."
 WORDS_OF_THE_ARTICLE: Final = (CANARY, TITLE, LABEL)
-WORDS: Final = f"stream {STREAM}"
 DAY, QUARTER = timedelta(hours=25), timedelta(days=92)
 EXTRACTION, ANALYSIS, ASSESSMENT = 0.003, 0.081, 0.03
 SERVICES: Final = ("projector", "gateway", "auditor", "curator")

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from typing import Final
 
 from minio import Minio
 from psycopg import sql
 
 from kit.database import open_session
+from kit.ephemeral import STREAM
 from tests.support.extension_client import Extension
 from tests.support.oracle import Oracle
 from tests.support.system import System
+
+WORDS: Final = f"stream {STREAM}"
+"""Where words that expire are."""
 
 
 async def streams(oracle: Oracle) -> AsyncIterator[tuple[str, str]]:
