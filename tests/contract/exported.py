@@ -18,7 +18,7 @@ Written by `python -m tests.contract.write` from `services/commands/export/table
 
 `openerrata export DIR` writes the public record: finished investigations and what they are about. Nothing tells who
 read what, and what has not been investigated is not in it. Posts of authors who ask not to be shown are left out while
-they do, as on pages; figures and `publicMetrics` count them.
+they do, as on pages; figures and `publicMetrics` of all authors count them.
 
 ```text
 DIR/manifest.json                 which parts count, their files with rows, bytes and SHA-256, keys and columns

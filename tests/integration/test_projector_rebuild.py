@@ -17,6 +17,7 @@ from services.projector.projections.views import ViewRules
 from services.projector.rebuild.rebuild import rebuild
 from tests.integration.readmodel_tables import ANALYSES, NoTexts, everything, fill, owner, prepare, store_at
 from tests.support.servers import Prepare
+from tests.support.system import until
 from tests.unit.projector.audit_histories import one_job
 from tests.unit.projector.histories import Page, Tape, inline, mixed, uid
 
@@ -103,6 +104,32 @@ async def test_the_projector_may_run_meanwhile(database_url: str) -> None:
         {"stream": "ERRATA", "sequence": len(errata.records)},
         {"stream": "VIEWS", "sequence": len(views.records)},
     ]
+
+
+async def test_who_reads_the_old_tables_while_they_are_dropped_is_given_them_first(database_url: str) -> None:
+    errata, _ = mixed(5, 14)
+    store = store_at(database_url)
+    await fill(store, errata.records)
+    await store.close()
+
+    async def is_waited_for() -> bool:
+        """Whether the tables are exchanged and their removal waits for the reader."""
+        waiting = "SELECT FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+        found = await looking.execute(waiting.encode())
+        return await found.fetchone() is not None
+
+    async with await owner(database_url) as looking, await owner(database_url) as reader:
+        await looking.set_autocommit(True)
+        async with reader.transaction():
+            await reader.execute("SELECT FROM readmodel.post")
+            rebuilding = asyncio.create_task(anew(database_url))
+            await until(is_waited_for, "the removal waits")
+            found = await reader.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'readmodel_old'")
+            for (table,) in await found.fetchall():
+                await reader.execute(f"SELECT FROM readmodel_old.{table}".encode())
+        assert await rebuilding == len(errata.records)
+        found = await looking.execute("SELECT FROM pg_namespace WHERE nspname = 'readmodel_old'")
+        assert await found.fetchone() is None
 
 
 async def test_an_altered_fact_stops_the_rebuild_and_the_live_tables_stay(database_url: str) -> None:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from psycopg.errors import LockNotAvailable
+
 from kit.database import LIVE, create_readmodel, open_session
 from kit.ordered import StoredMessage
 from services.projector.facts.fact import Fact
@@ -35,6 +37,7 @@ OLD: Final = "readmodel_old"
 PREFETCHED_BATCHES: Final = 2
 DECODED_AT_ONCE: Final = 50
 POSTS: Final = 5_000
+DROP_RETRY_S: Final = 0.1
 
 Progress = Callable[[str, int, int], None]
 """Called with a stream, how many facts of it are done, and how many there are."""
@@ -64,9 +67,22 @@ async def rebuild(
         await built.db.execute(f"ALTER SCHEMA {LIVE} RENAME TO {OLD}")
         await built.db.execute(f"ALTER SCHEMA {NEXT} RENAME TO {LIVE}")
         await built.db.execute("SELECT log.mark_lookups()")
-    async with await open_session(url) as db:
-        await db.execute(f"DROP SCHEMA {OLD} CASCADE")
+    await _drop_old(url)
     return built.facts
+
+
+async def _drop_old(url: str) -> None:
+    """Drop the tables that were replaced. Whoever still reads some of them may wait for others: they come first."""
+    async with await open_session(url) as db:
+        while True:
+            try:
+                async with db.transaction():
+                    # Before the server looks for a deadlock, which it would end by an error for either side.
+                    await db.execute("SET LOCAL lock_timeout = '300ms'")
+                    await db.execute(f"DROP SCHEMA {OLD} CASCADE")
+                return
+            except LockNotAvailable:
+                await asyncio.sleep(DROP_RETRY_S)
 
 
 @dataclass(frozen=True, slots=True)
