@@ -57,7 +57,7 @@ async def test_subscribers_of_labels_reach_the_gateway(tmp_path: Path) -> None:
     async def subscribe(socket: ServerConnection) -> None:
         await socket.send(socket.request.headers["X-Forwarded-For"] if socket.request else "")
 
-    # One port is bound and not listened on, so that nobody else is given it before nginx.
+    # One port is bound and not listened on, so that no other program is given it before nginx.
     with bind("127.0.0.1", 0) as kept:
         address = "{}:{}".format(*kept.getsockname())
         async with serve(subscribe, "127.0.0.1", 0) as gateway:

@@ -107,7 +107,7 @@ async def test_controls_are_committed_to_hidden_and_opened(running: Running, dat
         run = control.run()
         await running.tell(*(run[1:] if place == 0 else (control.started(), control.drafted(), control.completed())))
     await settle()
-    assert await exported(reader, tmp_path / "before") == 0, "which posts are controls is known to nobody yet"
+    assert await exported(reader, tmp_path / "before") == 0, "which posts are controls is not public yet"
     async with pages_of(database_url, clock.now()) as router, client_of(router) as client:
         for _, event in requests:
             assert isinstance(event, InvestigationRequested)

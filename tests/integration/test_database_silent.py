@@ -56,7 +56,7 @@ async def test_a_server_that_was_stopped_is_used_again_at_once(server: EmbeddedS
             assert waited_s < REFUSED_S
             with pytest.raises(psycopg.OperationalError):
                 await asked
-            assert await refused_s(database) < waited_s / 4, "while it is known to be silent nobody waits"
+            assert await refused_s(database) < waited_s / 4, "while it is known to be silent no request waits"
         await until(lambda: answers(database), "the database answers", within_s=RECOVERED_S)
     finally:
         await database.close()

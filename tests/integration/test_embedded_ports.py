@@ -104,7 +104,7 @@ def test_ports_that_stay_taken_are_replaced(tmp_path: Path) -> None:
 
 
 def take(stranger: socket.socket, port: int) -> None:
-    """Bind a port, which whoever looks for a free one holds for a moment."""
+    """Bind a port, which a process that looks for a free one holds for a moment."""
     stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     deadline = time.monotonic() + 30
     while True:

@@ -72,7 +72,7 @@ async def test_the_sweep_takes_what_is_over_and_nothing_else(buses: tuple[Bus, B
             await read(TextBucket(buses[1]), gone)
     assert await elsewhere.get(later) == await elsewhere.get(much_later) == LONG
     assert await texts.sweep(sooner.until) == 0, "a second time takes nothing"
-    assert await texts.sweep(NOW + timedelta(days=4)) == 2, "days that nobody swept, too"
+    assert await texts.sweep(NOW + timedelta(days=4)) == 2, "days that were never swept, too"
 
 
 async def test_an_answer_is_found_by_its_step_and_its_hour(buses: tuple[Bus, Bus]) -> None:

@@ -332,7 +332,7 @@ async def test_an_author_who_asks_not_to_be_shown_ends_no_list_and_is_not_counte
     query = """query ($query: String, $order: SearchOrder, $after: String) {
         search(query: $query, order: $order, first: 1, after: $after) {
             edges { node { externalId } } pageInfo { hasNextPage endCursor } } }"""
-    quiet = PinnedPage("Nobody shall read of this moon.")
+    quiet = PinnedPage("This moon shall stay unread.")
     tape = Tape()
     for page in (FLAGGED, quiet):
         tape.add(page.registered(), page.requested(), page.started(), page.drafted(), page.completed())

@@ -80,7 +80,7 @@ class Operator:
 @asynccontextmanager
 async def operating(folder: Path) -> AsyncIterator[tuple[Operator, tuple[VerifierKey, ...]]]:
     """An operator whose new witness knows the log, and its keys."""
-    with bind("127.0.0.1", 0) as kept:  # bound and not listened on, so that nobody else is given the port
+    with bind("127.0.0.1", 0) as kept:  # bound and not listened on, so that no other program is given the port
         operator = Operator(folder, kept.getsockname()[1])
         try:
             code, said = await operator.run("init", "witness.example/w1")

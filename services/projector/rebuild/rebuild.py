@@ -72,7 +72,7 @@ async def rebuild(
 
 
 async def _drop_old(url: str) -> None:
-    """Drop the tables that were replaced. Whoever still reads some of them may wait for others: they come first."""
+    """Drop the tables that were replaced. A session that still reads some may wait for others: it comes first."""
     async with await open_session(url) as db:
         while True:
             try:
