@@ -166,8 +166,7 @@ export function start(doc: Document): () => void {
       onToneChange: () => ui.updateTone(),
       onReturn() {
         // A page in the cache is sent nothing: what its reader has changed meanwhile has to be asked for.
-        settings = { ...settings, active: false };
-        session.end();
+        apply({ ...settings, active: false });
         requestSettings(0);
       },
       onTick() {
