@@ -52,6 +52,10 @@ class Breaker:
         self._paused_until_s = max(self._paused_until_s, now_s + min(pause_s, MAX_PAUSE_S))
         return first
 
+    def pause_left_s(self, now_s: float) -> float:
+        """How much of the longest pause that the host asked for is left."""
+        return max(self._paused_until_s - now_s, 0.0)
+
     def record_failure(self, now_s: float) -> None:
         """The host failed."""
         self._failures += 1

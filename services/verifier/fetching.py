@@ -116,6 +116,11 @@ class Fetcher:
             if delay_s is None:
                 break
             await asyncio.sleep(delay_s)
+            # Another request may have been asked for its pause a moment later, and timers may ring a moment early.
+            left_s = host.breaker.pause_left_s(_now_s()) if last.retry_after_s else 0.0
+            while 0.0 < left_s < starts_s - _now_s():
+                await asyncio.sleep(left_s)
+                left_s = host.breaker.pause_left_s(_now_s())
         if last.counts_against_host:
             host.breaker.record_failure(_now_s())
         elif not last.was_cut_short:

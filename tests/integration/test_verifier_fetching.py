@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -15,6 +16,7 @@ from services.verifier.domain import Budget, Failure, Unavailable
 from services.verifier.fetching import Fetcher, FetchPolicy
 from tests.support.sites import Answer, Fault, Sites
 from tests.support.system import until
+from tests.support.virtual import run_virtually
 
 PATIENCE = FetchPolicy(
     deadline_s=5.0,
@@ -203,6 +205,38 @@ async def test_a_pause_that_one_was_asked_for_holds_for_all_and_one_tries_afterw
             "site_unavailable",
         }
         assert await fetcher.fetch(request) == b"the page"
+
+
+class SlowToRefuse:
+    """Asks for a pause at once, then once more, `later_s` afterwards; from then on it answers."""
+
+    def __init__(self, later_s: float) -> None:
+        self._later_s = later_s
+        self.asked_s: list[float] = []
+
+    async def fetch(self, request: Request) -> Fetched:
+        now_s = asyncio.get_running_loop().time
+        self.asked_s.append(now_s())
+        place = len(self.asked_s)
+        if place > 2:
+            return Fetched(200, {}, b"the page", request.url)
+        await asyncio.sleep(self._later_s if place == 2 else 0.0)
+        return Fetched(429, {"retry-after": "1"}, b"", request.url)
+
+
+@pytest.mark.parametrize(("later_s", "tries"), [(0.5, 3), (0.95, 2)], ids=["in time", "too long for the reader"])
+def test_the_one_that_tries_waits_for_the_pause_that_others_were_asked_for(later_s: float, tries: int) -> None:
+    async def scenario() -> tuple[SlowToRefuse, list[bytes | Unavailable]]:
+        site = SlowToRefuse(later_s)
+        patience = replace(PATIENCE, deadline_s=1.9, timeout_s=0.4)
+        fetcher = Bodies(Fetcher(cast(GuardedHttpClient, site), SystemClock(), patience))
+        request = Request("https://site.example/page")
+        return site, list(await asyncio.gather(*(fetcher.fetch(request) for _ in range(2))))
+
+    site, outcomes = run_virtually(scenario())
+    assert len(site.asked_s) == tries
+    assert outcomes.count(b"the page") == tries - 2
+    assert all(at - site.asked_s[1] >= later_s + 1.0 for at in site.asked_s[2:]), "not before the later pause is over"
 
 
 async def test_a_crowd_does_not_shut_a_healthy_host() -> None:
