@@ -60,7 +60,7 @@ def ensure_ports(record: Path, count: int) -> tuple[int, ...]:
             return recorded
         if time.monotonic() > deadline:
             break
-        time.sleep(POLL_S)  # start() blocks by design
+        time.sleep(POLL_S)  # a start blocks, and a killed server closes its sockets within milliseconds
     chosen = _choose(count)
     write_private(record, json.dumps(chosen))
     return chosen

@@ -15,8 +15,7 @@ from contracts.v1 import BreakerChanged, FindingChanged
 from kit.bus import Bus
 from kit.history import read_history
 from kit.pages import read_last_sequence
-from kit.vault import MasterKey
-from tests.support.forked import Forked
+from tests.support.forked import Forked, without_blobs
 from tests.support.gateway import Running, migrated, serving
 from tests.support.public_record import Article, Finding
 from tests.support.published_finding import Published, run_of
@@ -48,14 +47,7 @@ async def running(nats_url: str, database_url: str) -> AsyncIterator[Running]:
 
 @pytest.fixture
 def run(nats_url: str, database_url: str, tmp_path: Path) -> Run:
-    environment = {
-        "OPENERRATA_DATABASE_URL": database_url,
-        "OPENERRATA_NATS_URL": nats_url,
-        "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
-        "OPENERRATA_S3_ACCESS_KEY": "none",
-        "OPENERRATA_S3_SECRET_KEY": "none",
-        "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
-    }
+    environment = without_blobs(nats_url, database_url)
 
     async def started(*arguments: str) -> tuple[int, str]:
         out = tmp_path / uuid4().hex

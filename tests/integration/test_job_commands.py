@@ -20,7 +20,6 @@ from kit.clock import SystemClock
 from kit.database import Database
 from kit.ephemeral import EphemeralTexts
 from kit.history import read_history
-from kit.vault import MasterKey
 from lifecycle.audits.credits import Terms
 from lifecycle.audits.runs import EXTRACT
 from lifecycle.audits.words import article_folder, run_folder
@@ -30,7 +29,7 @@ from services.commands.job import cancel_job, describe, forget_job, load_job, re
 from tests.support.audits import ACCOUNT, LIMIT, MONTH, PERIOD, asked, hash_of, reserved
 from tests.support.concluding_jobs import ended, extracted, failed, fetched, planned, requested_analysis
 from tests.support.fakes import StillClock
-from tests.support.forked import Forked
+from tests.support.forked import Forked, without_blobs
 from tests.support.gateway import migrated
 from tests.support.mortal import Store
 from tests.support.servers import Prepare
@@ -108,14 +107,7 @@ async def test_an_account_is_found_by_its_name(database_url: str) -> None:
 def test_an_operator_gives_credit_back_and_charges_it_by_commands(
     nats_url: str, database_url: str, tmp_path: Path
 ) -> None:
-    environment = {
-        "OPENERRATA_DATABASE_URL": database_url,
-        "OPENERRATA_NATS_URL": nats_url,
-        "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
-        "OPENERRATA_S3_ACCESS_KEY": "none",
-        "OPENERRATA_S3_SECRET_KEY": "none",
-        "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
-    }
+    environment = without_blobs(nats_url, database_url)
 
     def run(*arguments: str) -> tuple[int, str]:
         out = tmp_path / uuid4().hex

@@ -19,10 +19,9 @@ from contracts.v1.ids import publisher_id
 from kit import topology
 from kit.bus import connect
 from kit.history import read_history
-from kit.vault import MasterKey
 from services.gateway.public.described import describe_public
 from tests.integration.readmodel_tables import prepare
-from tests.support.forked import Forked
+from tests.support.forked import Forked, without_blobs
 from tests.support.publishers import tape_of_publishers
 from tests.support.servers import Prepare
 from tests.support.site_client import TAG
@@ -124,14 +123,7 @@ async def apply(url: str) -> None:
 @pytest.mark.requirement("FH-136")
 def test_an_operator_rates_a_publisher(nats_url: str, tmp_path: Path) -> None:
     """FH-136: A moderator may set a score with a reason."""
-    environment = {
-        "OPENERRATA_DATABASE_URL": "postgresql://reader@127.0.0.1:9/none",
-        "OPENERRATA_NATS_URL": nats_url,
-        "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
-        "OPENERRATA_S3_ACCESS_KEY": "none",
-        "OPENERRATA_S3_SECRET_KEY": "none",
-        "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
-    }
+    environment = without_blobs(nats_url, "postgresql://reader@127.0.0.1:9/none")
 
     def run(*arguments: str) -> tuple[int, str]:
         out = tmp_path / uuid4().hex

@@ -16,10 +16,23 @@ from pathlib import Path
 from typing import Final
 
 from kit.embedded.privileges import make_child_hook
+from kit.vault import MasterKey
 from services.__main__ import main
 
 _FORKS: Final = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload([__name__, "tests.support.preloaded"])
+
+
+def without_blobs(nats_url: str, database_url: str) -> dict[str, str]:
+    """The environment of a command that needs these two servers alone."""
+    return {
+        "OPENERRATA_DATABASE_URL": database_url,
+        "OPENERRATA_NATS_URL": nats_url,
+        "OPENERRATA_S3_ENDPOINT": "http://127.0.0.1:9",
+        "OPENERRATA_S3_ACCESS_KEY": "none",
+        "OPENERRATA_S3_SECRET_KEY": "none",
+        "OPENERRATA_ENCRYPTION_KEYS": str(MasterKey.generate()),
+    }
 
 
 class Forked:

@@ -57,8 +57,8 @@ class Frame:
 class Trap(Line):
     """Forwards what is said until the word it is set for, and nothing in either direction from then on.
 
-    A text that expires is heard by its name, an answer of a model as `answers/<run>/<segment before>/<hash>`; a removal
-    of such texts as `removal/`.
+    A text that expires is matched by its name, an answer of a model by `answers/<run>/<segment before>/<hash>`, and the
+    removal of such texts by `removal/`.
     Shapes: `heard` is shared by traps that wait for the same words, of which each is for the first that hears it;
     `stored` has the texts that the server confirmed.
     """
@@ -169,7 +169,7 @@ class Trap(Line):
 
 
 def _name(subject: str) -> str:
-    """What is heard: of a text that expires its name, and of a removal of such texts that it is one."""
+    """What a word is compared with: the subject, or the name that stands for it in `Trap`."""
     if subject == _REMOVAL:
         return "removal/"
     if not subject.startswith(_TEXT):

@@ -35,7 +35,7 @@ SIDES = {
     "+": (False, True),
     ">": (False, True),
 }
-"""Whether a sentence under a sign stands in the earlier text, and in the later one."""
+"""By the sign of a line of the diff: whether its sentence is in the earlier text, and in the later one."""
 
 words = st.lists(st.sampled_from(["One", "two", "three", "four", "five", "it's"]), min_size=1, max_size=5)
 sentence = words.map(lambda chosen: " ".join(chosen) + ".")
