@@ -94,7 +94,9 @@ async def test_the_same_words_stored_again_are_one_text(buses: tuple[Bus, Bus]) 
 
 @given(
     st.datetimes(
-        timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))]), max_value=datetime(9000, 1, 1)
+        min_value=datetime(2000, 1, 1),
+        max_value=datetime(9000, 1, 1),
+        timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))]),
     )
 )
 def test_words_are_kept_no_shorter_than_was_said_and_less_than_an_hour_longer(moment: datetime) -> None:
