@@ -129,6 +129,10 @@ class OrderedLog:
                         filter_subjects=self._subjects,
                     ),
                 )
+                sent = subscription._sub._jsi
+                assert sent is not None, "it is ordered"
+                # Without a message yet the library would set up a lost consumer again from the stream's beginning.
+                sent._sseq = max(sent._sseq, self._last)
                 while True:
                     while self._buffer:
                         await self._delay_batch(before, limit)

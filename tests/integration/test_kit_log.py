@@ -9,6 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA
 from contracts.v1 import (
@@ -19,7 +20,7 @@ from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
 from kit.errors import Retry
 from kit.history import read_history, read_latest
-from kit.ordered import OrderedLog, StoredMessage
+from kit.ordered import OrderedLog, StoredMessage, parse_ack_subject
 from tests.support.delivering import (
     failed,
     kill,
@@ -108,3 +109,35 @@ async def test_the_reader_survives_a_broker_killed_and_restarted(tmp_path: Path)
                 await until(lambda: len(found) >= 60 and len(idle) >= 30, within_s=60)
             assert [item.sequence for item in found] == list(range(1, 61))
             assert [item.sequence for item in idle] == list(range(31, 61)), "also if it had not read anything yet"
+
+
+async def test_a_reader_that_has_read_nothing_is_not_sent_the_whole_log_once_its_consumer_is_lost(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long log would hold up what is new for as long as the broker sends it."""
+    sent: list[int] = []
+    add = OrderedLog._add
+
+    async def note(log: OrderedLog, message: Msg) -> None:
+        sent.append(parse_ack_subject(message.reply)[0])
+        await add(log, message)
+
+    monkeypatch.setattr(OrderedLog, "_add", note)
+    for _ in range(20):
+        await bus.publish(observed(), correlation=uuid4())
+
+    async def consumers() -> set[str]:
+        return {each.name for each in await bus.jetstream.consumers_info(ERRATA.name)}
+
+    declared = await consumers()
+    async with reading(bus, start=21) as found:
+
+        async def own() -> set[str]:
+            return await consumers() - declared
+
+        (first,) = await until(own)
+        await bus.jetstream.delete_consumer(ERRATA.name, first)
+        await until(own)
+        await bus.publish(observed(), correlation=uuid4())
+        await until(lambda: found)
+    assert sent == [21]

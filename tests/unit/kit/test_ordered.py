@@ -36,6 +36,7 @@ class Stream:
 
     def __init__(self) -> None:
         self.sent = 0
+        self._sub = SimpleNamespace(_jsi=SimpleNamespace(_sseq=0))
         self._sending: asyncio.Task[None] | None = None
 
     async def subscribe(self, *_: object, cb: Callable[[Any], Awaitable[None]], **__: object) -> Stream:
