@@ -88,12 +88,13 @@ class Watcher(Protocol):
 class _Open(Generic[A]):
     """An aggregate that is not over.
 
-    Units: `since` is its first sequence. `check_at` is the loop's time of the next check in the log whether it is over,
-    None before it is scheduled; the check is repeated after `check_after_s`.
+    Units: `since` is its first sequence, `last` its newest. `check_at` is the loop's time of the next check in the log
+    whether it is over, None before it is scheduled; the check is repeated after `check_after_s`.
     """
 
     aggregate: A
     since: int
+    last: int
     check_at: float | None = None
     check_after_s: float = CHECK_AFTER_S
 
@@ -130,7 +131,6 @@ class Concluder(Generic[A]):
     async def _fold(self, batch: Sequence[StoredMessage]) -> None:
         touched: dict[str, UUID] = {}
         for recorded in batch:
-            self._last = recorded.sequence
             try:
                 fact = StoredFact(recorded.sequence, decode(recorded.subject, recorded.data))
             except Undecodable as error:
@@ -141,8 +141,9 @@ class Concluder(Generic[A]):
                 entry = self._open.get(key)
                 if entry is not None:
                     entry.aggregate.apply(each)
+                    entry.last = recorded.sequence
                 elif (opened := await self._rules.open(each)) is not None:
-                    self._open[key] = _Open(opened, recorded.sequence)
+                    self._open[key] = _Open(opened, recorded.sequence, recorded.sequence)
                 else:
                     continue
                 concerned = True
@@ -150,6 +151,7 @@ class Concluder(Generic[A]):
                 touched[key] = fact.envelope.id
             if not concerned:
                 self._watcher.passed(recorded.sequence)
+        self._last = batch[-1].sequence  # only now: what the batch opens is open, so the mark stays before it
         over, ends = self._find_settled(touched)
         await asyncio.gather(
             *(self._close(key) for key in over),
@@ -177,9 +179,11 @@ class Concluder(Generic[A]):
         entry = self._open.get(key)
         if entry is None:  # both tasks close; the other one was faster
             return
+        last = entry.last
         await self._rules.close(key, entry.aggregate)
-        self._open.pop(key, None)
-        self._watcher.ended(key)
+        if self._open.get(key) is entry and entry.last == last:  # else it goes on, or the other task has closed it
+            del self._open[key]
+            self._watcher.ended(key)
 
     async def _close_repeated(self) -> None:
         """Close what was opened by a duplicate fact in the log: it is over, and no more facts will come.

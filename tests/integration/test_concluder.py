@@ -9,13 +9,14 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA, MARKS
-from contracts.v1 import InvestigationCompleted
+from contracts.v1 import InvestigationCompleted, InvestigationRequested
 from kit import topology
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
 from kit.clock import SystemClock
 from kit.concluding import CHECK_AFTER_S, Concluder
-from kit.history import read_latest
+from kit.errors import Outage
+from kit.history import StoredFact, read_latest
 from kit.kv import Bucket
 from kit.vault import MasterKey, UserKeys
 from lifecycle.investigation import Investigation
@@ -86,6 +87,78 @@ async def test_what_the_fold_closes_while_the_log_is_asked_about_it_is_closed_on
         await until(passed, "the mark passes its end")
         assert not folding.done(), "the fold goes on"
         await cancel_and_wait([folding])
+
+
+class Unread(InvestigationRules):
+    """The log does not answer when the history of a later round is asked for, and the mark is kept meanwhile."""
+
+    def __init__(self, bus: Bus, marks: Bucket) -> None:
+        super().__init__(bus, UserKeys(bus, ()))
+        self._marks = marks
+
+    async def open(self, fact: StoredFact) -> Investigation | None:
+        if not isinstance(fact.event, InvestigationRequested):
+            return None
+        for _ in range(BATCH):
+            await asyncio.sleep(0)
+        await self._marks.get(CONCLUDE_MARK)  # behind whatever was stored until now
+        raise Outage(1.0, "no answer")
+
+
+async def test_the_mark_does_not_pass_a_request_whose_history_cannot_be_read(
+    nats_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the fold that starts again would not read it, and its investigation would never end."""
+    monkeypatch.setattr("kit.concluding.MARK_EVERY_S", 0.0)
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        before = await bus.publish(failed(), correlation=uuid4())
+        await bus.publish(requested(round=2), correlation=uuid4())
+        marks = await Bucket.open(bus, MARKS)
+        waiting = OpenInvestigations(CollectorRegistry(), SystemClock().now)
+        folding = Concluder(bus, ERRATA, CONCLUDED, CONCLUDE_MARK, Unread(bus, marks), waiting)
+        with pytest.raises(Outage):
+            await folding.run()
+        assert int(await marks.get(CONCLUDE_MARK) or b"0") <= before.sequence
+
+
+class Slow(InvestigationRules):
+    """Cleaning up takes a while."""
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__(bus, UserKeys(bus, ()))
+        self.closing, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def close(self, key: str, aggregate: Investigation) -> None:
+        self.closing.set()
+        await self.go_on.wait()
+
+
+async def test_a_round_that_is_requested_while_the_one_before_is_closed_is_concluded(nats_url: str) -> None:
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        await bus.publish(failed(), correlation=uuid4())
+        first = await bus.publish(requested(), correlation=uuid4())
+        rules, registry = Slow(bus), CollectorRegistry()
+        waiting = OpenInvestigations(registry, SystemClock().now)
+        folding = asyncio.create_task(Concluder(bus, ERRATA, CONCLUDED, CONCLUDE_MARK, rules, waiting).run())
+        await asyncio.wait_for(rules.closing.wait(), CHECK_AFTER_S * 4)
+        second = await bus.publish(requested(round=2, follows=first.sequence), correlation=uuid4())
+
+        async def folded() -> bool:
+            return registry.get_sample_value("openerrata_conclude_position") == second.sequence
+
+        async def completed() -> bool:
+            return bool(await read_latest(bus, f"{InvestigationCompleted.SUBJECT}.{INVESTIGATION_ID}"))
+
+        try:
+            await until(folded, "the second round is folded")
+            rules.go_on.set()
+            for event in (started(), drafted()):
+                await bus.publish(event, correlation=uuid4())
+            await until(completed, "the second round is concluded")
+        finally:
+            await cancel_and_wait([folding])
 
 
 async def test_a_fold_that_starts_again_concludes_what_was_open(nats_url: str) -> None:
