@@ -177,7 +177,9 @@ class FailurePolicy:
         try:
             await self._publish_failure_events(delivered, reason)
             await self._bus.wait_for_receipt(await self._bus.send(outgoing))
-        except (BusError, Retry) as error:
+        except Exception as error:
+            if not (isinstance(error, BusError | Retry) or is_outage(error)):
+                raise
             log.error("dead letter not stored, keeping the message", stream=DEAD.name, error=str(error))
             await _nak(message, BUG_RETRY_MAX_S)
             return
@@ -193,9 +195,14 @@ class FailurePolicy:
             envelope = delivered.envelope or delivered.decode()
         except Undecodable:
             return
-        async for event in self._on_exhausted(envelope.event, reason):
-            with suppress(PublishConflict):  # it has ended in another way meanwhile
-                await self._bus.publish(event, correlation=envelope.correlation, cause=envelope.id)
+        try:
+            async for event in self._on_exhausted(envelope.event, reason):
+                with suppress(PublishConflict):  # it has ended in another way meanwhile
+                    await self._bus.publish(event, correlation=envelope.correlation, cause=envelope.id)
+        except Exception as error:
+            if isinstance(error, Retry) or is_outage(error):
+                raise
+            log.error("failure events not published, only a dead letter", at=locate(error), **delivered.log_fields)
 
     async def _reply(self, delivered: DeliveredMessage, reason: str) -> None:
         if delivered.reply_to is not None:

@@ -200,6 +200,27 @@ async def test_a_message_is_given_up_only_once_its_end_is_stored(
     assert await stored(bus, CanonicalUnavailable) == 1
 
 
+async def test_a_message_whose_end_cannot_be_written_becomes_a_dead_letter_all_the_same(
+    bus: Bus, server: EmbeddedStack
+) -> None:
+    """Else it would be delivered for ever, and no operator would find it."""
+
+    def behave(event: ObservationReceived, delivery_count: int) -> list[Event]:
+        raise Reject("the history cannot be read")
+
+    async def give_up(event: ObservationReceived, reason: str) -> AsyncIterator[Event]:
+        raise Reject("the history cannot be read")
+        yield
+
+    calls = Calls(behave)
+    async with worker(server.endpoints.nats_url, calls.handle, on_exhausted=give_up):
+        await bus.publish(observed(), correlation=uuid4())
+        await until(lambda: len(calls.made) > 1 or settled(bus))
+        assert await letter(bus) is not None
+        assert await settled(bus)
+    assert calls.attempts == [1]
+
+
 @pytest.mark.parametrize("body", [b"", b"not json", b"{}", b'{"id": 1}'])
 async def test_the_undecodable_is_buried_and_the_next_one_handled(bus: Bus, server: EmbeddedStack, body: bytes) -> None:
     calls = Calls()
