@@ -96,9 +96,10 @@ def display(claim: HeldClaim, now: datetime, rules: DisplayRules) -> Wait | Look
     """What becomes of a held claim now. Whatever is asked later is decided by what is known then."""
     if not claim.has_passed:
         return Withhold("GATE_NOT_PASSED")
-    due = claim.held_at + find_hold(claim, rules)
-    if now < due:
-        return Wait(due)
+    hold = find_hold(claim, rules)
+    due = claim.held_at + hold
+    if hold and now < due:
+        return Wait(min(due, now + hold))  # no longer, even if the clock was set back
     if claim.is_stopped:
         last = claim.held_at + LONGEST
         return Withhold("STOPPED") if now >= last else Wait(min(now + CHECK, last))

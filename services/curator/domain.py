@@ -33,8 +33,10 @@ class EndedJob:
 def wait_at(age_s: float) -> float | None:
     """How long to wait for the next try, by the time since the job ended; None after the last. Units: seconds.
 
-    A try that comes a moment early is the one that was due, so there are never more than seven.
+    A try that comes a moment early is the one that was due, so there are never more than seven. By a clock that was set
+    back the job has just ended.
     """
+    age_s = max(age_s, 0.0)
     return next((due_s - age_s for due_s in accumulate(WAITS_S) if due_s > age_s + _EARLY_S), None)
 
 

@@ -121,6 +121,10 @@ async def test_words_of_a_cancelled_job_go_once_its_message_is_settled() -> None
     assert receiver.removed == [receiver.request.input]
 
 
+def test_a_clock_that_was_set_back_puts_no_try_off() -> None:
+    assert wait_at(-365 * 86_400.0) == WAITS_S[1]
+
+
 @given(st.floats(0, 2 * LAST_S))
 @example(WAITS_S[1] - 0.5)  # the clocks of two machines differ by so much
 def test_whatever_the_age_the_next_try_is_one_of_the_schedule(age: float) -> None:

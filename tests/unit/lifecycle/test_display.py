@@ -85,6 +85,11 @@ def test_where_many_read_it_a_second_look_must_have_confirmed_it() -> None:
     assert display(held(10_000), later, STRICT) == Release()
 
 
+def test_a_clock_that_was_set_back_makes_no_hold_longer() -> None:
+    now = START - timedelta(days=365)
+    assert display(held(None), now, RULES) == Wait(now + RULES.medium)
+
+
 def test_views_that_come_during_the_hold_count() -> None:
     now = START + timedelta(minutes=15)
     assert display(held(500), now, RULES) == Release()
