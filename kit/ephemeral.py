@@ -5,6 +5,7 @@ Facts hold only a reference to them. They lie on the broker, in a bucket that is
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -12,6 +13,7 @@ from typing import Any, Final, Protocol
 
 import nats.errors
 import orjson
+import structlog
 
 from contracts.topology import TEXTS
 from contracts.v1.parts import EPHEMERAL, EphemeralRef, ephemeral_place
@@ -20,10 +22,15 @@ from kit.bus import API_TIMEOUT_S, Bus
 from kit.clock import Clock
 from kit.inbox import NoReply
 from kit.kv import Bucket
-from kit.publisher import BusError, Outgoing
+from kit.publisher import BusError, Outgoing, PublishRefused
 
 STREAM: Final = f"KV_{TEXTS.name}"
 DAY: Final = timedelta(days=1)
+ANSWER_TIMEOUT_S: Final = 600.0
+"""Workers outlast an outage of the broker with an answer that was paid for, if they keep their message."""
+RETRY_DELAY_S: Final = 0.5
+
+log = structlog.get_logger(__name__)
 
 
 class Store(Protocol):
@@ -55,8 +62,21 @@ class EphemeralTexts:
         data = text.encode()
         digest = sha256(data).hexdigest()
         ref = EphemeralRef(sha256=digest, size_bytes=len(data), until=round_up(until), answers=answers)
-        await self._store.put(ref.name, data)
+        await (self._store.put(ref.name, data) if answers is None else self._put_answer(ref.name, data))
         return ref
+
+    async def _put_answer(self, name: str, data: bytes) -> None:
+        deadline = asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S
+        while True:
+            try:
+                return await self._store.put(name, data)
+            except PublishRefused:
+                raise
+            except BusError as error:
+                if asyncio.get_running_loop().time() >= deadline:
+                    raise
+                log.warning("an answer is not stored yet, trying again", error=str(error))
+            await asyncio.sleep(RETRY_DELAY_S)
 
     async def get(self, ref: EphemeralRef) -> str:
         """The text. Raises: BlobMissing: it has expired or was removed earlier."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,10 +17,12 @@ from contracts.v1.parts import EphemeralRef
 from kit import topology
 from kit.blob_settings import BlobMissing
 from kit.bus import Bus, connect
+from kit.clock import SystemClock
 from kit.ephemeral import EphemeralTexts, TextBucket, read, round_up
 from kit.publisher import BusError, PublishRefused
 from tests.support.fakes import StillClock
 from tests.support.servers import nats_server
+from tests.support.system import until
 
 NOW = datetime.now(UTC).replace(minute=6, second=7, microsecond=0)
 LONG = "So they say. " * 2_000
@@ -142,3 +146,24 @@ async def test_a_text_that_is_too_long_is_refused_and_a_broker_without_the_bucke
     for call in (texts.answers("job-1", until), texts.sweep(NOW), texts.remove_answers("job-1", until)):
         with pytest.raises(BusError, match="texts that expire"):
             await call
+
+
+async def test_an_answer_waits_for_a_broker_that_is_away_and_other_words_do_not(tmp_path: Path) -> None:
+    """An answer was paid for; who sends an article can send it again."""
+    with nats_server(tmp_path, durable=True) as server:
+        async with connect(server.endpoints.nats_url, name="worker") as bus:
+            await topology.apply(bus)
+            texts, until_ = EphemeralTexts(TextBucket(bus), SystemClock()), NOW + timedelta(hours=4)
+            server.stop()
+
+            async def silent() -> bool:
+                return not bus.link.is_reachable
+
+            await until(silent, "the broker is taken for silent")
+            with pytest.raises(BusError):
+                await texts.put("An article.", until_)
+            storing = asyncio.create_task(texts.put("An answer.", until_, "run-1/first"))
+            await asyncio.wait({storing}, timeout=0)
+            server.start()
+            ref = await storing
+            assert list(await texts.answers("run-1", until_)) == [ref]
