@@ -201,11 +201,12 @@ class LookupBuilder:
         current = find_current(await read_layouts(db))
         if current is None:
             return
-        count, passed = 1 << current.bits, self._clock.monotonic() - self._refreshed_at
-        due = min(int(passed / REFRESHED_IN.total_seconds() * count), count)
+        count, within_s = 1 << current.bits, REFRESHED_IN.total_seconds()
+        passed = self._clock.monotonic() - self._refreshed_at
+        due = min(int(passed / within_s * count), count)
         if not due:
             return
-        self._refreshed_at += passed
+        self._refreshed_at += passed if due == count else due * within_s / count
         buckets = {(self._next + each) % count for each in range(due)}
         await self._build(bodies, buckets, current.bits)
         self._next = (self._next + due) % count
