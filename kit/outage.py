@@ -8,6 +8,7 @@ import nats.errors
 import nats.js.errors
 import psycopg
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from kit.blobs import BlobsUnavailable
 from kit.errors import Outage
@@ -34,7 +35,7 @@ def is_outage(error: BaseException) -> bool:
             return error.connection_invalidated or is_outage(error.orig) if error.orig is not None else False
         case PublishConflict() | PublishRefused():
             return False
-        case BusError() | Outage() | BlobsUnavailable() | psycopg.OperationalError():
+        case BusError() | Outage() | BlobsUnavailable() | psycopg.OperationalError() | PoolTimeout():
             return True
         case nats.errors.Error():
             return not isinstance(error, _CLIENT_ERRORS)

@@ -7,8 +7,10 @@ import gc
 
 import psycopg.waiting
 import pytest
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from kit.database import Database
+from kit.failure_policy import classify
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.servers import Prepare
 from tests.support.system import until
@@ -45,6 +47,18 @@ async def test_a_session_that_was_ended_is_replaced(database_url: str) -> None:
             await connection.exec_driver_sql("SELECT 1")
     finally:
         await database.close()
+
+
+async def test_a_pool_whose_connections_all_wait_for_a_slow_server_is_an_outage(database_url: str) -> None:
+    """Else messages would become dead letters while a table is locked for some minutes."""
+    database = Database(database_url, role="reader", pool_size=1, wait_s=0.01)
+    try:
+        async with database.connect():
+            with pytest.raises(PoolTimeout) as caught:
+                await backend(database)
+    finally:
+        await database.close()
+    assert classify(caught.value, delivery_count=1) == "outage"
 
 
 async def test_a_checkout_asks_the_server_nothing(database_url: str) -> None:
