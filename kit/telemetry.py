@@ -100,7 +100,8 @@ def configure_logging(stream: TextIO = sys.stderr, *, level: str = "info") -> No
     terminal = stream.isatty()
     colors = not os.environ.get("NO_COLOR")
     renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer(colors=colors)
+        # With `rich` installed the default shows the values of variables: keys, and strangers' words.
+        structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)
         if terminal
         else structlog.processors.JSONRenderer(serializer=_json)
     )

@@ -66,6 +66,23 @@ def test_no_color_is_respected(asked: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert ("\x1b" in terminal.getvalue(), "\x1b" in said) == (not asked, not asked)
 
 
+def test_a_traceback_on_a_terminal_shows_no_values() -> None:
+    """They may be a reader's key, or the words of an article."""
+
+    def fail(secret: str) -> None:
+        raise ZeroDivisionError
+
+    terminal = Terminal()
+    configure_logging(terminal)
+    try:
+        fail("sk-" + "a" * 40)
+    except ZeroDivisionError:
+        structlog.get_logger().exception("handler failed")
+    structlog.reset_defaults()
+    assert "in fail" in terminal.getvalue()
+    assert "a" * 40 not in terminal.getvalue()
+
+
 def test_columns_of_streams_and_consumers_stand_below_their_heads() -> None:
     streams = tuple(StreamFlow(each.name, 1, 0, 1, 1) for each in STREAMS)
     consumers = tuple(ConsumerFlow(each.name, 1, 0, 0, 0, 0, 1, 1, None, False) for each in CONSUMERS)
