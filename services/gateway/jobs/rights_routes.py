@@ -5,11 +5,9 @@ They need no account and are limited by network.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
-from itertools import islice
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -17,15 +15,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from analyses.claims.extraction import HASH_PREFIX
-from contracts.jobs.rights import AppliedWithdrawal, AppliedWithdrawals, Withdrawal, WithdrawalRequest
+from contracts.jobs.rights import AppliedWithdrawals, Withdrawal, WithdrawalRequest
 from contracts.jobs.words import FlagWords
-from contracts.v1 import AssertionInvalidated, FlagRaised, FlagResolved
+from contracts.v1 import FlagRaised
 from kit.addresses import ip_range_prefix
 from kit.cache import Cache
 from kit.clock import Clock
 from kit.web import WebError, parse_url
 from services.gateway.domain import derive_ip_range_key
 from services.gateway.http import Scope
+from services.gateway.jobs.applied import Applied
 from services.gateway.jobs.exchange import (
     Exchange,
     Reception,
@@ -40,7 +39,6 @@ from services.gateway.jobs.rate_policies import RateLimit
 
 KEPT: Final = timedelta(days=5 * 365)
 """How long the words of an objection are kept. Source: requirements FH-121."""
-LISTED: Final = 1_000
 LIST_TTL_S: Final = 60.0
 _REQUEST: Final = TypeAdapter(WithdrawalRequest)
 
@@ -64,6 +62,7 @@ class RightsRoutes:
         self._clock = clock
         self._limit = limit
         self._reads = reads
+        self._applied = Applied(log)
         self._listed: Cache[str, AppliedWithdrawals] = Cache(clock, capacity=1, ttl_s=LIST_TTL_S)
         self._address = address
 
@@ -95,33 +94,7 @@ class RightsRoutes:
         """The withdrawals that took quotes away."""
         exchange: Exchange = choose_exchange_version(request)
         exchange.limits = self._reads.take(ip_range_prefix(self._address(request.scope)))
-        return answer(await self._listed.get_or_make("", self._list), {"cache-control": "public, max-age=60"})
-
-    async def _list(self) -> AppliedWithdrawals:
-        kinds = FlagRaised, FlagResolved, AssertionInvalidated
-        facts = await self._log.read(*(f"{kind.SUBJECT}.*" for kind in kinds))
-        flags = {fact.event.flag_id: fact.event for fact in facts if isinstance(fact.event, FlagRaised)}
-        gone = {fact.envelope.id: fact.envelope.cause for fact in facts if isinstance(fact.event, AssertionInvalidated)}
-        analyses = Counter(gone.values())
-        found = (
-            _view(flag, fact.envelope.occurred_at, analyses[fact.envelope.id])
-            for fact in reversed(facts)
-            if isinstance(fact.event, FlagRaised | FlagResolved)
-            and analyses[fact.envelope.id]
-            and (flag := flags.get(fact.event.flag_id))
-        )
-        return AppliedWithdrawals(withdrawals=tuple(islice(found, LISTED)))
-
-
-def _view(flag: FlagRaised, at: datetime, analyses: int) -> AppliedWithdrawal:
-    claim_hash = None if flag.claim_sha256 is None else f"{HASH_PREFIX}{flag.claim_sha256}"
-    return AppliedWithdrawal(
-        withdrawal_id=flag.flag_id,
-        recorded_at=at,
-        url_sha256=flag.url_sha256,
-        claim_hash=claim_hash,
-        analyses=analyses,
-    )
+        return answer(await self._listed.get_or_make("", self._applied.look), {"cache-control": "public, max-age=60"})
 
 
 def _hash_address(address: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 from contracts.jobs.rights import AppliedWithdrawals, Withdrawal
 from contracts.jobs.words import FlagWords
 from contracts.v1 import AssertionInvalidated, FlagRaised
+from kit.history import StoredFact
 from tests.support.job_api import opened, problem, send
+from tests.support.job_log import MemoryJobLog
 from tests.support.objections import decision
 from tests.unit.gateway.fakes import NOW, Bench
 
@@ -117,6 +120,45 @@ async def test_withdrawals_are_listed_by_the_hash_of_their_address() -> None:
     bench.clock.pass_by(60)
     later = AppliedWithdrawals.model_validate_json((await send(bench, "GET", LIST, key="")).content).withdrawals
     assert [each.analyses for each in later] == [1, 2, 2]
+
+
+async def test_a_look_at_withdrawals_reads_only_what_is_new_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody may ask for the list, and anybody may object."""
+    bench, read, sizes = opened(), MemoryJobLog.read, list[int]()
+
+    async def count(log: MemoryJobLog, *patterns: str, after: int = 0) -> Sequence[StoredFact]:
+        found = await read(log, *patterns, after=after)
+        sizes.append(len(found))
+        return found
+
+    monkeypatch.setattr(MemoryJobLog, "read", count)
+    for number in range(3):
+        assert (await object_to(bench, url=f"{PAGE}&n={number}")).status_code == 202
+    assert await listed_ids(bench) == []
+    first, *_, last = bench.jobs.of(FlagRaised)
+    for cause, number in ((last, 1), (first, 2)):
+        gone = AssertionInvalidated(assertion_id=UUID(int=number), analysis_id=UUID(int=number), why="RIGHTS")
+        bench.jobs.add(gone, cause=cause.event_id())
+    bench.clock.pass_by(60)
+    assert await listed_ids(bench) == [last.flag_id, first.flag_id]
+    assert sizes == [3, 2]
+
+
+async def test_a_withdrawal_is_listed_no_longer_once_its_objection_is_erased() -> None:
+    bench = opened()
+    assert (await object_to(bench, url=PAGE)).status_code == 202
+    (flag,) = bench.jobs.of(FlagRaised)
+    gone = AssertionInvalidated(assertion_id=UUID(int=1), analysis_id=UUID(int=1), why="RIGHTS")
+    bench.jobs.add(gone, cause=flag.event_id())
+    assert await listed_ids(bench) == [flag.flag_id]
+    bench.jobs.facts[:] = [fact for fact in bench.jobs.facts if fact.event != flag]
+    bench.clock.pass_by(60)
+    assert await listed_ids(bench) == []
+
+
+async def listed_ids(bench: Bench) -> list[UUID]:
+    answer = await send(bench, "GET", LIST, key="")
+    return [each.withdrawal_id for each in AppliedWithdrawals.model_validate_json(answer.content).withdrawals]
 
 
 async def test_without_the_job_api_there_is_no_such_route() -> None:
