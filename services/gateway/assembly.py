@@ -183,7 +183,9 @@ def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue
         jobs=settings.jobs,
         catalogue=catalogue,
     )
-    described.mount("/", site.router())
+    shown = site.router()
+    described.router.routes += shown.routes  # no mount: that would answer for every path, whatever its method
+    described.router.default = shown.default
     lookups = LookupEndpoint(dependencies.lookups, clock)
     invalidation = CacheInvalidation(
         dependencies.facts,

@@ -139,7 +139,7 @@ def shell(
     health_cache: Cache[str, tuple[str, ...]] = Cache(clock, capacity=2, ttl_s=HEALTH_TTL_S)
     broken_now = partial(health_cache.get_or_make, "broken", checks.find_failing)
     lacking_now = partial(health_cache.get_or_make, "lacking", checks.find_degraded)
-    app = FastAPI(title="OpenErrata", version="1", docs_url=None, redoc_url=None)
+    app = FastAPI(title="OpenErrata", version="1", docs_url=None, redoc_url=None, redirect_slashes=False)
 
     @app.get("/health", tags=["service"], responses=_BROKEN)
     async def health() -> JSONResponse:

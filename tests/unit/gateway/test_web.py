@@ -6,11 +6,10 @@ import html
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator
 
 import pytest
 from graphql import parse, validate
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Route
 from structlog.testing import capture_logs
 
 from contracts.rpc.public import Origin, PublicInvestigation, PublicPost, PublicResult
@@ -88,6 +87,23 @@ async def test_the_headers_alone(path: str) -> None:
     head, whole = await bench.http.head(path), await bench.http.get(path)
     assert (head.status_code, head.content) == (whole.status_code, b"")
     assert head.headers["content-type"] == whole.headers["content-type"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/health", "/ready", "/openapi.json", "/asyncapi.json", "/figures", "/feeds/all.json"]
+)
+async def test_another_method_is_answered_with_those_that_a_path_takes(path: str) -> None:
+    response = await Bench().http.post(path)
+    assert response.status_code == 405
+    assert "GET" in response.headers["allow"].split(", ")
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/health/", "/figures/"])
+async def test_an_unknown_path_is_missing_by_any_method(path: str) -> None:
+    bench = Bench()
+    for method in ("GET", "POST"):
+        response = await bench.http.request(method, path)
+        assert (response.status_code, response.headers["content-type"]) == (404, "text/html; charset=utf-8")
 
 
 async def test_health_costs_one_look_a_second() -> None:
@@ -174,7 +190,7 @@ HOLE = re.compile(r"\{[a-z0-9_]+(?::path)?\}")
 
 async def test_every_page_of_the_assembled_gateway_is_guarded() -> None:
     bench = Bench()
-    paths = [HOLE.sub("x", route.path) for route in _routes(bench.app.shell.routes)]
+    paths = [HOLE.sub("x", route.path) for route in bench.app.shell.routes if isinstance(route, Route)]
     assert {"/docs", "/api", "/investigations/x"} <= set(paths)
     pages = 0
     for path in [*paths, "/redoc", "/metrics", "/nowhere"]:
@@ -187,14 +203,6 @@ async def test_every_page_of_the_assembled_gateway_is_guarded() -> None:
                 r"<script(?! type=\"application/ld)|src=\"http|<link[^>]+href=\"http", response.text
             ), path
     assert pages > 10
-
-
-def _routes(routes: Iterable[BaseRoute]) -> Iterator[Route]:
-    for route in routes:
-        if isinstance(route, Mount):
-            yield from _routes(route.routes)
-        elif isinstance(route, Route):
-            yield route
 
 
 async def test_the_routes_are_described_on_a_page() -> None:
