@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from services.gateway.public.described_reads import describe_reads
 from tests.integration.readmodel_tables import prepare
 from tests.support.public_record import (
     CLEAN,
@@ -110,6 +111,20 @@ async def test_the_map_names_every_investigation_once(http: httpx.AsyncClient) -
     for missing in ("/sitemaps/2019-01-01.xml", "/sitemaps/x.xml", "/sitemaps/2026-02-30.xml"):
         assert (await http.get(missing)).status_code == 404
     assert f"Sitemap: {BASE}/sitemap.xml" in (await http.get("/robots.txt")).text
+
+
+@pytest.mark.parametrize("path", [path for path, _ in describe_reads() if path.startswith(("/feeds", "/acc", "/inv"))])
+async def test_what_is_read_is_of_a_type_that_its_description_lists(http: httpx.AsyncClient, path: str) -> None:
+    content = dict(describe_reads())[path]["get"]["responses"]["200"]["content"]
+    author = (await author_of(http, "Emmy Reader")).rpartition("/")[2]
+    for kind in ("atom", "json"):
+        id_ = author if path.startswith("/feeds") else MOON.investigation_id
+        response = await http.get(path.format(id=id_, name="all", kind=kind))
+        if path.endswith("proof.cbor"):  # no post of this record is signed
+            assert response.status_code == 404
+        else:
+            assert response.status_code == 200
+            assert response.headers["content-type"].partition(";")[0] in content
 
 
 async def test_what_links_to_ours_is_there(http: httpx.AsyncClient) -> None:

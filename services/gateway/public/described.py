@@ -6,9 +6,11 @@ from typing import Final
 
 from pydantic.json_schema import models_json_schema
 
+from contracts.lookup.documents import Layout
 from lifecycle.audits.scores import PARTS
 from services.gateway.openapi import REF, Schema, json_content, refuse
 from services.gateway.public.appeals import PATH, AppealRequest
+from services.gateway.public.described_reads import describe_reads
 from services.gateway.public.proofs import PREFIX, SUFFIX, ProofRequest
 
 PUBLISHER: Final = "/v1/publishers/{publisher_id}"
@@ -50,11 +52,12 @@ _OFFERED: Final[Schema] = {"type": "object", "required": ["page"], "properties":
 
 
 def describe_public(schema: Schema, *, publishers: bool) -> Schema:
-    """Add appeals, and sources while the catalogue is on, to an OpenAPI document, in place."""
-    models: Final = (AppealRequest, ProofRequest)
+    """Add what is read, appeals, and sources while the catalogue is on, to an OpenAPI document, in place."""
+    models: Final = (AppealRequest, ProofRequest, Layout)
     _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=REF)
     schema.setdefault("components", {}).setdefault("schemas", {}).update(definitions.get("$defs", {}))
-    schema.setdefault("paths", {})[PATH] = {"post": _appeals()}
+    schema.setdefault("paths", {}).update(describe_reads())
+    schema["paths"][PATH] = {"post": _appeals()}
     schema["paths"][f"{PREFIX}{{appeal_id}}{SUFFIX}"] = {"post": _proofs()}
     if publishers:
         schema["paths"][PUBLISHER] = {"get": _publisher()}
@@ -64,6 +67,7 @@ def describe_public(schema: Schema, *, publishers: bool) -> Schema:
 def _appeals() -> Schema:
     refusals = {
         "400": "The body is not valid, or names findings that do not stand",
+        "403": "A form, and not on a page of this server",
         "404": "There is no finished investigation with this id",
         "409": "An appeal against this investigation is open already",
         "413": "The request is too large",
@@ -86,6 +90,7 @@ def _appeals() -> Schema:
 def _proofs() -> Schema:
     refusals = {
         "400": "The body is not valid, or the page cannot be the author's",
+        "403": "A form, and not on a page of this server",
         "404": "There is no appeal with this id that claims to be the author's",
         "409": "The author is proven already",
         "410": "The token has expired",

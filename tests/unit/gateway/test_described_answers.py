@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
 import httpx
 import pytest
+from starlette.routing import Route
 
 from services.gateway.http import BODY_BYTES
 from services.gateway.ports import Unavailable
+from services.gateway.public.appeals import PATH as APPEALS
+from services.gateway.public.decision_log import PREFIX as DECISION_LOG
+from services.gateway.public.described_reads import describe_reads
+from services.gateway.public.graphql.http import PATH as GRAPHQL
+from services.gateway.public.lookups import PREFIX as LOOKUPS
+from services.gateway.public.stream.endpoint import PATH as EVENTS
 from tests.unit.gateway.fakes import INVESTIGATION, Bench
 
 VIEW = "post.recordViewAndGetStatus"
@@ -109,3 +117,55 @@ async def test_each_operation_has_an_id_of_its_own() -> None:
     ids = [operation.get("operationId") for path in document["paths"].values() for operation in path.values()]
     assert None not in ids
     assert len(ids) == len(set(ids))
+
+
+FOR_PEOPLE = {
+    *(
+        "/",
+        "/corrections",
+        "/retractions",
+        "/log",
+        "/authors",
+        "/figures",
+        "/accuracy",
+        "/how-it-works",
+        "/api",
+        "/docs",
+    ),
+    *("/corrections/{}", "/appeals/{}", "/investigations/{}", "/investigations/{}/text", "/investigations/{}/audit"),
+    *("/posts/{}/{}", "/authors/{}", "/problems/{}", "/publishers/{}", "/claims", "/claims/{}"),
+}
+FOR_BROWSERS_AND_CRAWLERS = {"/sitemap.xml", "/sitemaps/{}.xml", "/robots.txt", "/static/icon.svg", "/static/{}.css"}
+
+
+async def test_every_route_that_programs_read_is_described() -> None:
+    bench = Bench(jobs=True, catalogue=True)
+    document = (await bench.http.get("/openapi.json")).json()
+    routes = [route.path for route in bench.app.shell.routes if isinstance(route, Route)]
+    known = {re.sub(r"\{[^}]+\}|(?<=/)[0-9a-f]{12}(?=\.css)", "{}", path) for path in (*routes, GRAPHQL, EVENTS)}
+    described = {re.sub(r"\{[^}]+\}", "{}", path) for path in document["paths"]}
+    assert known - described == {*FOR_PEOPLE, *FOR_BROWSERS_AND_CRAWLERS, "/openapi.json"}
+    for prefix in (DECISION_LOG, LOOKUPS, APPEALS):
+        assert any(path.startswith(prefix) for path in described), prefix
+
+
+@pytest.mark.parametrize("path", [path for path, _ in describe_reads()])
+async def test_what_is_described_as_read_is_answered_as_described(path: str) -> None:
+    """The database of this gateway does not answer, and a page that says that nothing is there would be no route."""
+    bench = Bench()
+    operation = (await bench.http.get("/openapi.json")).json()["paths"][path]["get"]
+    given = {"id": str(INVESTIGATION), "sha256": "a" * 64, "day": "2026-01-01", "name": "all", "kind": "atom"}
+    given |= {"number": "000", "level": "0", "index": "0", "layout": "b0", "prefix": "all"}
+    response = await bench.http.get(path.format(**given), params={"query": "{__typename}"})
+    assert "There is no such page" not in response.text
+    assert list(operation["responses"][str(response.status_code)]["content"]) == [
+        response.headers["content-type"].partition(";")[0]
+    ]
+
+
+async def test_a_form_of_another_site_is_refused_as_described() -> None:
+    bench = Bench()
+    headers = {"content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "cross-site"}
+    response = await bench.http.post("/v1/appeals", content=b"text=x", headers=headers)
+    assert response.status_code == 403
+    assert await problems(bench, response) == []
