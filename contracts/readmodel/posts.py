@@ -32,6 +32,7 @@ author: Final = Table(
     timestamp("hidden_at", null=True),
     UniqueConstraint("platform", "platform_user_id"),
     Index(None, "display_name", "id", postgresql_where=sql("confirmed")),
+    Index("author_hidden_idx", "id", postgresql_where=sql("hidden_at IS NOT NULL")),
     Index(
         "author_find_idx",
         "display_name",

@@ -10,17 +10,23 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 
 from kit.database import Database
+from platforms.base import HIDDEN_BY_AUTHOR
 from services.commands.export.run import export
 from services.gateway.public.graphql.schema import make_schema
+from services.gateway.record.connection import open_transaction
 from services.gateway.record.posts import VERSIONS
+from services.gateway.record.question import Filters
 from services.gateway.record.repository import PublicRecord
+from services.gateway.record.search import Search
 from tests.integration.readmodel_tables import everything, fill, prepare, store_at
+from tests.support.bluesky_page import PinnedPage
 from tests.support.graphql_client import Client, graphql_client
 from tests.support.public_record import MOON, TWEET, Article, Finding
 from tests.support.servers import Prepare, Servers
@@ -295,6 +301,37 @@ async def test_the_site_may_confirm_later(database_url: str) -> None:
     assert document["author_id"] is not None
     async with pages(database_url) as (client, _):
         assert "text confirmed by LessWrong" in (await client.get("/corrections")).text
+
+
+async def test_who_asks_not_to_be_shown_is_in_no_list_and_no_count_of_a_search(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden, errata, day = PinnedPage("The moon is made of cheese."), story(), datetime(2026, 2, 3, 12, tzinfo=UTC)
+    errata.add(hidden.registered(), *hidden.checked(), at=day)
+    await tell(database_url, errata)
+    before = await listed(database_url)
+    assert "/sitemaps/2026-02-03.xml" in before["/sitemap.xml"]
+    errata.add(hidden.unavailable("later", HIDDEN_BY_AUTHOR))
+    await tell(database_url, errata)
+    after = await listed(database_url)
+    assert str(hidden.investigation_id) in before["/corrections"]
+    assert [name for name, text in after.items() if str(hidden.investigation_id) in text] == []
+    assert "/sitemaps/2026-02-03.xml" not in after["/sitemap.xml"]
+    assert "/sitemaps/2026-01-05.xml" in after["/sitemap.xml"]
+    async with pages(database_url) as (client, _):
+        found = (await client.get("/corrections?q=moon")).text
+    assert "<span>1 correction</span>" in found
+    reader = Database(database_url, role="reader")
+    async with open_transaction(reader) as connection:
+        for words in (None, "moon", "made of cheese", "§"):
+            for filters in (Filters(), Filters("BLUESKY"), Filters(min_claims=1)):
+                hits = await Search(connection).newest(words, filters, None, 20)
+                assert hidden.investigation_id not in [hit.investigation_id for hit in hits], (words, filters)
+        monkeypatch.setattr("services.gateway.record.search.CHUNK", -1)  # far behind, it is asked in another way
+        assert [hit.investigation_id for hit in await Search(connection).with_offset(None, Filters(), 0, 20)] == [
+            MOON.investigation_id
+        ]
+    await reader.close()
 
 
 async def test_a_strangers_version_stands_apart_on_the_page_of_a_real_post(database_url: str, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ CREATE TABLE author (
     CONSTRAINT author_pkey PRIMARY KEY (id),
     CONSTRAINT author_platform_platform_user_id_key UNIQUE (platform, platform_user_id)
 ) WITH (fillfactor = 60);
+CREATE INDEX author_hidden_idx ON author (id) WHERE (hidden_at IS NOT NULL);
 -- Authors are listed and found only where a site has named them; strangers may make up any number of others.
 CREATE INDEX author_display_name_id_idx ON author (display_name, id) WHERE confirmed;
 DO $$

@@ -47,6 +47,11 @@ _IN_ORDER: Final = (
 _BY_INDEX: Final = (
     "SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_bitmapscan = on"
 )
+_SHOWN: Final = "(SELECT w.hidden_at FROM post p JOIN author w ON w.id = p.author_id WHERE p.id = post_id) IS NULL"
+"""Whether the author of a document is shown in public: two looks by key, at what meets all other conditions."""
+_NOT_HIDDEN: Final = """post_id NOT IN (
+    SELECT p.id FROM author w JOIN post p ON p.author_id = w.id WHERE w.hidden_at IS NOT NULL)"""
+"""The same, for more documents than a page has: all that are not shown are read once."""
 _NEWEST_FIRST: Final = "ORDER BY checked_at DESC, investigation_id DESC"
 _PAGE: Final = f"{_NEWEST_FIRST} LIMIT :limit"
 
@@ -76,14 +81,14 @@ class _Scope:
         window = f"WHERE {self.where} {_NEWEST_FIRST}" + ("" if newest is None else f" LIMIT {newest}")
         documents = f"(SELECT * FROM search_document {window}) newest"  # noqa: S608 (our words)
         if "claim_count" in self.where or "platform" in self.where:  # few may be left, so none is read that is not
-            documents = f"""(SELECT investigation_id, checked_at FROM search_document {window}) newest
+            documents = f"""(SELECT investigation_id, checked_at, post_id FROM search_document {window}) newest
                 CROSS JOIN LATERAL (SELECT body, words FROM search_document d
                     WHERE d.investigation_id = newest.investigation_id OFFSET 0) document"""  # noqa: S608 (our words)
-        return sql(f"SELECT investigation_id, checked_at FROM {documents} WHERE {condition.whole} {_PAGE}")  # noqa: S608 (our words)
+        return _select(documents, f"{condition.whole} AND {_SHOWN}")
 
     def by(self, index: str) -> TextClause:
         """All that meet a condition of the text index."""
-        return sql(f"SELECT investigation_id, checked_at FROM search_document WHERE {self.where} AND {index} {_PAGE}")  # noqa: S608 (our words)
+        return _select("search_document", f"{self.where} AND {index} AND {_SHOWN}")
 
 
 class Search:
@@ -141,9 +146,8 @@ class Search:
     async def _list(self, scope: _Scope, offset: int, limit: int) -> list[Hit]:
         """From the index over the order of time alone, which has every filter's columns."""
         await self._connection.exec_driver_sql(_IN_ORDER)
-        query = sql(
-            f"SELECT investigation_id, checked_at FROM search_document WHERE {scope.where} {_PAGE} OFFSET :offset"  # noqa: S608 (our words)
-        )
+        shown = _SHOWN if offset <= CHUNK else _NOT_HIDDEN
+        query = _select("search_document", f"{scope.where} AND {shown}", "OFFSET :offset")
         return await self._hits(query, {**scope.values, "offset": offset, "limit": limit})
 
     async def _find(self, scope: _Scope, condition: Condition, limit: int) -> list[Hit]:
@@ -166,6 +170,10 @@ class Search:
             raise BadQuestion(TOO_LONG)
         found = await self._connection.execute(query, values)
         return [Hit(row.investigation_id, row.checked_at) for row in found]
+
+
+def _select(documents: str, where: str, rest: str = "") -> TextClause:
+    return sql(f"SELECT investigation_id, checked_at FROM {documents} WHERE {where} {_PAGE} {rest}")  # noqa: S608 (our words)
 
 
 def _scope(filters: Filters, after: Place | None) -> _Scope:

@@ -12,7 +12,11 @@ from sqlalchemy import text as sql
 from services.gateway.record.connection import Queries
 from services.gateway.record.rows import BY_HIDDEN
 
-_DAYS: Final = sql("""
+_LISTED: Final = f"""
+    JOIN investigation i ON i.id = d.investigation_id AND lower(i.provider) <> 'demo'
+    JOIN post p ON p.id = d.post_id AND NOT {BY_HIDDEN}
+"""
+_DAYS: Final = sql(f"""
     WITH RECURSIVE day(starts_at) AS (
         SELECT date_trunc('day', min(checked_at), 'UTC') FROM search_document
         UNION ALL
@@ -20,15 +24,18 @@ _DAYS: Final = sql("""
             WHERE checked_at >= d.starts_at + interval '24 hours'), 'UTC')
         FROM day d WHERE d.starts_at IS NOT NULL
     )
-    SELECT starts_at FROM day WHERE starts_at IS NOT NULL
-""")
+    SELECT starts_at FROM day CROSS JOIN LATERAL (
+        SELECT FROM search_document d {_LISTED}
+        WHERE d.checked_at >= starts_at AND d.checked_at < starts_at + interval '24 hours' LIMIT 1) listed
+    WHERE starts_at IS NOT NULL
+    ORDER BY starts_at
+""")  # noqa: S608 (our words)
 _ON: Final = sql(f"""
     SELECT d.investigation_id AS id, d.checked_at, p.platform, p.external_id, d.author_id
     FROM (SELECT * FROM search_document
         WHERE checked_at >= :day AND checked_at < CAST(:day AS timestamptz) + interval '24 hours'
         ORDER BY checked_at DESC, investigation_id DESC LIMIT 16000) d
-    JOIN investigation i ON i.id = d.investigation_id AND lower(i.provider) <> 'demo'
-    JOIN post p ON p.id = d.post_id AND NOT {BY_HIDDEN}
+    {_LISTED}
     ORDER BY d.checked_at DESC, d.investigation_id DESC
 """)  # noqa: S608 (our words)
 """At most 50,000 addresses, as the format allows: an investigation has up to three."""
@@ -49,7 +56,7 @@ class Sitemap(Queries):
     """Queries of the sitemap."""
 
     async def days(self) -> list[datetime]:
-        """All UTC days with finished investigations, oldest first: one look into an index for each."""
+        """All UTC days on which `on` finds something, oldest first."""
         return [*await self._scalars(_DAYS)]
 
     async def on(self, day: datetime) -> list[SitemapEntry]:
