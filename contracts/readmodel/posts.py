@@ -126,6 +126,8 @@ forgotten: Final = Table(
     comment="Posts that somebody had the right to have erased; nothing of them is shown again",
 )
 
+_NEWEST_FIRST: Final = (sql("detected_at DESC"), sql("observation_id DESC"), sql("kind DESC"))
+
 integrity_anomaly: Final = Table(
     "integrity_anomaly",
     READMODEL,
@@ -139,6 +141,7 @@ integrity_anomaly: Final = Table(
     timestamp("detected_at"),
     PrimaryKeyConstraint("observation_id", "kind"),
     Index(None, "post_id"),
-    Index("integrity_anomaly_newest_idx", sql("detected_at DESC"), sql("observation_id DESC"), sql("kind DESC")),
+    Index("integrity_anomaly_newest_idx", *_NEWEST_FIRST),
+    Index("integrity_anomaly_platform_idx", "platform", *_NEWEST_FIRST),
     comment="What a reader sent and what the site says differ; it may precede its post, so it refers to none",
 )

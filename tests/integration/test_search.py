@@ -188,6 +188,20 @@ async def test_nothing_is_ever_scanned(database: tuple[str, Database]) -> None:
         assert len(found) > 10
 
 
+async def test_anomalies_of_a_site_are_read_without_those_of_others(empty_url: str) -> None:
+    reader = Database(empty_url, role="reader")
+    async with await owner(empty_url) as db:
+        await db.execute("""INSERT INTO integrity_anomaly
+            SELECT gen_random_uuid(), 'TEXT', gen_random_uuid(), 'X', n::text, 'a', 'b', '2026-01-01Z'::timestamptz
+                + n * interval '1 second' FROM generate_series(1, 5000) n""")
+        await db.execute("ANALYZE integrity_anomaly")
+    async with await reader.session() as db:
+        async with statements() as taken:
+            assert (await RecordGraph(PublicRecord(reader)).anomalies("WIKIPEDIA", None, 20, None)).edges == []
+        assert sum(plan.buffers for plan in await plans(db, taken)) < 20
+    await reader.close()
+
+
 async def test_a_scan_would_be_seen(database: tuple[str, Database]) -> None:
     _, reader = database
     async with await reader.session() as db:

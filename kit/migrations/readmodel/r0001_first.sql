@@ -128,6 +128,8 @@ CREATE TABLE integrity_anomaly (
 );
 COMMENT ON TABLE integrity_anomaly IS 'What a reader sent and what the site says differ; it may precede its post, so it refers to none';
 CREATE INDEX integrity_anomaly_newest_idx ON integrity_anomaly (detected_at DESC, observation_id DESC, kind DESC);
+CREATE INDEX integrity_anomaly_platform_idx ON integrity_anomaly (platform, detected_at DESC, observation_id DESC, kind
+    DESC);
 CREATE INDEX integrity_anomaly_post_id_idx ON integrity_anomaly (post_id);
 
 CREATE TABLE investigation_input (
