@@ -21,6 +21,7 @@ from tests.support.job_server import API_KEY, Fault, JobServer
 def environment(server: JobServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENERRATA_API_KEY", API_KEY)
     monkeypatch.setenv("OPENERRATA_SERVER", server.address)
+    monkeypatch.setattr(mcp_server, "_UNFINISHED", {})
 
 
 async def call(tool: str, **arguments: object) -> tuple[bool, str]:
@@ -75,6 +76,37 @@ async def test_an_audit_that_a_host_gives_up_is_cancelled(server: JobServer, mon
             await call_
     (job,) = server.jobs.values()
     assert job.status == "CANCELED"
+
+
+@pytest.mark.parametrize("by_name", [True, False], ids=["by its job", "by its article"])
+async def test_an_audit_that_outlives_its_call_is_waited_for_and_not_paid_again(
+    server: JobServer, monkeypatch: pytest.MonkeyPatch, by_name: bool
+) -> None:
+    server.do_jobs_end = False
+    with monkeypatch.context() as impatient:
+        impatient.setattr(mcp_server, "AUDIT_S", 0.0)
+        impatient.setattr(mcp_server, "PARTS", 1)
+        failed, said = await call("audit_article", text="A long text.")
+    (job,) = server.jobs
+    assert (failed, f"audit_article with job_id {job}" in said) == (True, True)
+    server.do_jobs_end = True
+    failed, said = await call("audit_article", **({"job_id": job} if by_name else {"text": "A long text."}))
+    assert (failed, said[:2], list(server.jobs)) == (False, "# ", [job])
+
+
+async def test_an_audit_whose_server_is_lost_is_named(server: JobServer) -> None:
+    server.fail("GET /v1/jobs/{id}", Fault(503, headers={"Retry-After": "61"}))
+    failed, said = await call("audit_article", text="A text.")
+    (job,) = server.jobs
+    assert (failed, f"audit_article with job_id {job}" in said) == (True, True)
+
+
+async def test_an_audit_that_failed_is_not_offered_again(server: JobServer) -> None:
+    server.ends_as = "FAILED"
+    failed, said = await call("audit_article", text="A text.")
+    assert (failed, "has no result" in said, "to wait for it" in said) == (True, True, False)
+    assert (await call("audit_article", job_id=next(iter(server.jobs)), text="A text."))[0]
+    assert len(server.jobs) == 1
 
 
 async def test_a_claim_is_looked_up_without_spending(server: JobServer) -> None:

@@ -21,7 +21,7 @@ from openerrata_client.async_client import AsyncClient, AsyncJob
 from openerrata_client.calls import CANCEL_S
 from openerrata_client.corrections import investigation_call, post_call, read_data
 from openerrata_client.documents import OpenErrataError, UnreadableAnswerError
-from openerrata_client.errors import JobTimeoutError
+from openerrata_client.errors import ApiConnectionError, JobTimeoutError, RateLimitError, ServerError
 from openerrata_client.types import Options
 
 AUDIT_S: Final = 600.0
@@ -29,6 +29,10 @@ PARTS: Final = 40
 """Many hosts give up what is silent for a minute."""
 MOST_INVESTIGATIONS: Final = 5
 CHUNK: Final = 65_536
+GOES_ON: Final = (JobTimeoutError, ApiConnectionError, ServerError, RateLimitError)
+"""What ends the waiting for a job, and not the job."""
+_UNFINISHED: Final[dict[tuple[object, ...], str]] = {}
+"""Jobs that outlived the call that began them, by what was asked: asked again, it is not paid again."""
 Json = Any
 """JSON as an instance answers it; models read it as it is."""
 
@@ -72,16 +76,31 @@ async def audit_article(
     text: str | None = None,
     max_claims: int = 5,
     depth: Literal["standard", "deep"] = "standard",
+    job_id: str | None = None,
 ) -> str:
     """Audit an article and return a report in Markdown: verdict, claims, quotes with their addresses. Spends the credit
-    of the account and takes up to some minutes. Give exactly one of url (a public page) and text (at most 10,000
-    words).
+    of the account and takes up to some minutes. Give exactly one of url (a public page), text (at most 10,000 words)
+    and job_id (an audit that was begun before: waiting for it spends nothing more).
     """
-    _require_one(url, text)
+    if job_id is None:
+        _require_one(url, text)
+    elif url is not None or text is not None:
+        raise ToolError("Give a job_id without url and text.")
+    asked = (url, text, max_claims, depth)
+    begun = _UNFINISHED.pop(asked, None) if job_id is None else job_id
     async with _connect() as client:
-        job = await client.analyze(url=url, text=text, options=Options(max_claims=max_claims, depth=depth))
+        if begun is None:
+            job = await client.analyze(url=url, text=text, options=Options(max_claims=max_claims, depth=depth))
+        else:
+            job = client.job(begun)
         try:
             return await _report(job, context)
+        except GOES_ON as error:
+            if job_id is None:
+                _UNFINISHED[asked] = job.id
+            raise ToolError(
+                f"{error} Call audit_article with job_id {job.id} to wait for it; it is paid once."
+            ) from None
         except anyio.get_cancelled_exc_class():
             with anyio.move_on_after(CANCEL_S, shield=True), suppress(OpenErrataError):
                 await job.cancel()
