@@ -29,7 +29,7 @@ from kit.dump import save, sha256_of
 from kit.servers_in_use import Servers
 from kit.snapshot import SnapshotFailed, StreamDescription, save_stream
 from kit.tasks import BACKUP, record_success
-from services.commands.shared import on_servers, open_servers, run
+from services.commands.shared import lock_folder, on_servers, open_servers, run
 from services.commands.terminal import format_count, show_progress
 
 STREAM_NAMES: Final = (*(stream.name for stream in STREAMS), *(f"KV_{each.name}" for each in (MARKS, RECEIPT_KEYS)))
@@ -64,7 +64,8 @@ def command(folder: Path, data_dir: Path) -> None:
     \b
     openerrata backup backups
     """
-    with open_servers(data_dir, quieter="error") as found:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with lock_folder(folder, "backup"), open_servers(data_dir, quieter="error") as found:
         try:
             manifest = _backup(found, folder)
         except (SnapshotFailed, BlobsUnavailable, BlobMissing, OSError) as error:
@@ -78,7 +79,7 @@ def command(folder: Path, data_dir: Path) -> None:
 def _backup(found: Servers, folder: Path) -> Manifest:
     """Write beside the earlier backup; renaming the manifest at the end replaces it."""
     blobs = folder / "blobs"
-    blobs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    blobs.mkdir(mode=0o700, exist_ok=True)
     now = SystemClock().now()
     data = folder / f"data-{now:%Y%m%dT%H%M%S%f}"
     with TemporaryDirectory(prefix=UNFINISHED, dir=folder) as unfinished:

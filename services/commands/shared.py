@@ -5,6 +5,7 @@ What a command needs to run, and not to be described, is imported when it runs.
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import gc
 import sys
@@ -91,6 +92,19 @@ def as_message(*errors: type[Exception]) -> Iterator[None]:
 def on_servers(function: Callable[P, T]) -> Callable[P, T]:
     """Give a command the option `--data-dir`, and handle its errors."""
     return data_dir_option(handle_errors(function))
+
+
+@contextmanager
+def lock_folder(folder: Path, work: str) -> Iterator[None]:
+    """Keep a folder to one process. Raises: SettingsError: another one does this work there."""
+    from kit.settings import SettingsError
+
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SettingsError(f"another {work} into {folder} is running") from None
+        yield
 
 
 @contextmanager

@@ -5,7 +5,6 @@ Replacing the manifest commits a run. A run that ends earlier changes nothing; t
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -19,6 +18,7 @@ from typing import TypedDict
 from kit.settings import SettingsError
 from services.commands.export.formats import Format
 from services.commands.export.tables import TABLES
+from services.commands.shared import lock_folder
 
 MANIFEST = "manifest.json"
 VERSION = 1
@@ -150,11 +150,7 @@ def open_folder(path: Path, format_: Format) -> Iterator[Folder]:
     Raises: SettingsError: another run has locked it, or it holds something else.
     """
     path.mkdir(parents=True, exist_ok=True)
-    with (path / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SettingsError(f"another export into {path} is running") from None
+    with lock_folder(path, "export"):
         manifest: Manifest | None = None
         if (path / MANIFEST).exists():
             manifest = json.loads((path / MANIFEST).read_text())
