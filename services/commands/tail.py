@@ -23,7 +23,7 @@ from kit.errors import Retry
 from kit.ordered import OrderedLog, StoredMessage
 from kit.pages import find_first_since, read_last_sequence, read_page
 from services.commands.shared import on_servers, open_servers, run
-from services.commands.terminal import clean
+from services.commands.terminal import clean, escape_json
 
 COLOURS: Final = {
     "approved": "green",
@@ -162,7 +162,7 @@ def format_json(message: StoredMessage) -> str:
         orjson.loads(message.data)
     except orjson.JSONDecodeError:
         return f'{head[:-1]},"envelope":null}}'
-    return f'{head[:-1]},"envelope":{message.data.decode()}}}'
+    return f'{head[:-1]},"envelope":{escape_json(message.data.decode())}}}'
 
 
 def _pick_fields(fact: dict[str, object]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Collection, Sequence
 
@@ -40,3 +41,8 @@ def clean(text: str) -> str:
 def clean_text(text: str) -> str:
     """The same with line breaks and tabs left as they are."""
     return "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in text)
+
+
+def escape_json(document: str) -> str:
+    """The same document of JSON, whose strings hold what a terminal would obey as escapes."""
+    return "".join(each if each.isprintable() or each in "\r\n\t" else json.dumps(each)[1:-1] for each in document)

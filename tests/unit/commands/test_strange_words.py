@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+import orjson
 import pytest
 from click.testing import CliRunner
 
@@ -30,6 +31,14 @@ def test_of_a_fact(strange: str) -> None:
     assert click.unstyle(
         tail.format_line(StoredMessage("ERRATA", 1, "errata.v1.claim.approved.x", data, AT))
     ).isprintable()
+
+
+@STRANGE
+def test_of_a_fact_as_json(strange: str) -> None:
+    fact = {"text": f"{strange} Grüße \U000e0041 😀"}
+    printed = tail.format_json(StoredMessage("ERRATA", 1, "x", orjson.dumps(fact), AT))
+    assert (printed.isprintable(), json.loads(printed)["envelope"]) == (True, fact)
+    assert "Grüße" in printed
 
 
 @STRANGE
