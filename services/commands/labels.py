@@ -39,11 +39,17 @@ def describe() -> None:
 
     Needs OPENERRATA_LABELER_DID, OPENERRATA_LABELER_KEY and OPENERRATA_GATEWAY_PUBLIC_URL.
     """
-    labeler, endpoint = Labeler.of(load(LabelerSettings)), load(GatewaySettings).public_url
-    if labeler is None or not endpoint:
-        raise click.ClickException(
-            "set OPENERRATA_LABELER_DID, OPENERRATA_LABELER_KEY and OPENERRATA_GATEWAY_PUBLIC_URL first"
-        )
+    settings, endpoint = load(LabelerSettings), load(GatewaySettings).public_url
+    needed = {
+        "OPENERRATA_LABELER_DID": settings.did,
+        "OPENERRATA_LABELER_KEY": settings.key,
+        "OPENERRATA_GATEWAY_PUBLIC_URL": endpoint,
+    }
+    missing = [name for name, value in needed.items() if not value]
+    if missing:
+        raise click.ClickException(f"set {' and '.join(missing)} first")
+    labeler = Labeler.of(settings)
+    assert labeler is not None
     document = {
         "verificationMethod": {
             "id": f"{labeler.did}#atproto_label",
