@@ -23,7 +23,7 @@ _NAME: Final = re.compile(r"[^\s+\x00-\x1f\ud800-\udfff]+")
 def check_name(name: str) -> str:
     """The name of a key, if it may be one: not empty, without white space, plus and control. Raises: MalformedError."""
     if not _NAME.fullmatch(name):
-        raise MalformedError(f"not the name of a key: {name[:80]!r}")
+        raise MalformedError(f"a key's name has at least one character, no blank, no + and no control: {name[:80]!r}")
     return name
 
 

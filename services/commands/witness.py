@@ -57,6 +57,8 @@ def init(name: str, folder: Path) -> None:
     """
     if len(name.encode()) > _MAX_NAME:
         raise click.ClickException(f"a name has at most {_MAX_NAME} bytes")
+    if "://" in name:
+        raise click.ClickException(f"the name of a witness has no scheme: {name.partition('://')[2]}")
     with as_message(*_FAILURES):
         keys = [
             SigningKey(name, kind, token_bytes(SEED_BYTES)) for kind in (Algorithm.COSIGNATURE, Algorithm.ML_DSA_44)
