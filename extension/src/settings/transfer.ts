@@ -9,7 +9,7 @@ import { DEFAULTS, type Settings, asSettings } from './settings';
 const FORMAT = 'openerrata-settings';
 const SECRETS: readonly (keyof Settings)[] = ['apiKey', 'openaiApiKey', 'hmacSecret', 'verdictKey', 'searchKey'];
 /** Worth nothing elsewhere: a permission or an agreement that another browser has not given. */
-const LOCAL: readonly string[] = ['mode', 'sendHints', 'sitesAdded', 'verdictConsent'];
+const LOCAL: readonly string[] = ['mode', 'sendHints', 'sitesAdded', 'verdictSites', 'verdictConsent'];
 
 export function exportSettings(settings: Settings, withKeys: boolean): string {
   const kept = Object.entries(settings).filter(

@@ -106,9 +106,18 @@ describe('a permission that was asked for checks', () => {
 describe('settings in a file', () => {
   it('leave keys out unless asked for, and always what only a permission makes true', () => {
     const without = exportSettings(OWN, false);
-    for (const secret of ['instance', 'sk-own', 'hush', 'letters.example', 'sk-model', 'search"', '1 local'])
+    for (const secret of [
+      'instance',
+      'sk-own',
+      'hush',
+      'letters.example',
+      'bsky.app',
+      'sk-model',
+      'search"',
+      '1 local',
+    ])
       expect(without).not.toContain(secret);
-    const { mode: _0, sendHints: _6, sitesAdded: _, verdictConsent: __, ...kept } = OWN;
+    const { mode: _0, sendHints: _6, sitesAdded: _, verdictSites: _7, verdictConsent: __, ...kept } = OWN;
     expect(importSettings(exportSettings(OWN, true))).toEqual(kept);
     const { apiKey: _1, openaiApiKey: _2, hmacSecret: _3, verdictKey: _4, searchKey: _5, ...open } = kept;
     expect(importSettings(without)).toEqual(open);
