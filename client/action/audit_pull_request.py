@@ -5,12 +5,12 @@ Runs in a checkout, as a step of the action beside it. Source: docs.github.com, 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property
@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import httpx
 
-from openerrata_client import CacheOnlyResult, Client, FullResult, OpenErrataError, Options
-from openerrata_client.command import COULD_NOT, exit_status
+from openerrata_client import AsyncClient, CacheOnlyResult, FullResult, OpenErrataError, Options
+from openerrata_client.command import COULD_NOT, INTERRUPTED, cancel_and_say, exit_status
 from openerrata_client.types import AnalysedClaim
 
 MARK: Final = "<!-- openerrata-audit -->"
@@ -107,11 +107,28 @@ class Forge:
             page += 1
 
 
-def audit(client: Client, path: str, options: Options) -> Outcome:
+async def audit_all(paths: Sequence[str], options: Options) -> list[Outcome]:
+    """Audit files of the checkout, some at once. Interrupted, it cancels their jobs."""
+    limit = asyncio.Semaphore(AT_ONCE)
+
+    async def audit_in_turn(path: str) -> Outcome:
+        async with limit:
+            return await audit(client, path, options)
+
+    async with AsyncClient() as client:
+        return await asyncio.gather(*map(audit_in_turn, paths))
+
+
+async def audit(client: AsyncClient, path: str, options: Options) -> Outcome:
     """Audit one file of the checkout."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-        return Outcome(path, client.analyze(text=text, options=options).result())
+        text = await asyncio.to_thread(Path(path).read_text, encoding="utf-8-sig")
+        job = await client.analyze(text=text, options=options)
+        try:
+            return Outcome(path, await job.result())
+        except asyncio.CancelledError:
+            await cancel_and_say(job)
+            raise
     except (OpenErrataError, OSError, UnicodeDecodeError) as error:
         return Outcome(path, problem=str(error).partition("\n")[0])
 
@@ -165,12 +182,17 @@ def _cell(text: str) -> str:
 
 
 def main() -> int:
-    """Audit what the event names. 0, or 1 where findings are to fail the step, or 2 if that could not be found out."""
+    """Audit what the event names. 0, or 1 where findings are to fail the step, or 2 if that could not be found out.
+
+    130: it was interrupted.
+    """
     try:
         return _audit_pull_request(os.environ)
     except (OpenErrataError, httpx.HTTPError) as error:
         print(str(error).partition("\n")[0], file=sys.stderr)
         return COULD_NOT
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _audit_pull_request(environment: Mapping[str, str]) -> int:
@@ -190,8 +212,7 @@ def _audit_pull_request(environment: Mapping[str, str]) -> int:
             if any(fnmatch(path, each) for each in patterns) and not Path(path).is_symlink()
         ]
         chosen = changed[:most]
-        with Client() as client, ThreadPoolExecutor(AT_ONCE) as pool:
-            outcomes = list(pool.map(lambda path: audit(client, path, options), chosen))
+        outcomes = asyncio.run(audit_all(chosen, options))
         findings = sum(each.status == 1 for each in outcomes)
         failed = sum(each.status == COULD_NOT for each in outcomes)
         comment = describe(outcomes, len(changed) - len(chosen))

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.architecture.sources import ROOT
-from tests.support.job_server import API_KEY, JobServer
+from tests.support.job_server import API_KEY, Fault, JobServer
 
 ACTION = ROOT / "client" / "action"
 DEFINITION: dict[str, Any] = yaml.safe_load((ACTION / "action.yml").read_text())
@@ -153,10 +154,10 @@ def test_a_comment_is_no_longer_than_one_may_be() -> None:
     assert comment.endswith("too long for a comment.\n\nVerdicts are estimates by models; read the evidence.\n")
 
 
-def run(
+def start(
     folder: Path, forge: Forge, server: JobServer, event: object = PULL_REQUEST, **inputs: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the script as the action's last step does: its variables by the definition's own names and defaults."""
+) -> subprocess.Popen[str]:
+    """Start the action's last step as a runner does: its variables by the definition's own names and defaults."""
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "post.md").write_text("The sky is blue.")
     (folder / "docs" / "a.md").write_text("Unemployment rose to 4 percent last month.")
@@ -169,6 +170,7 @@ def run(
     step = DEFINITION["runs"]["steps"][-1]
     env = {name: given[re.fullmatch(r"\$\{\{ inputs\.(.+) \}\}", value)[1]] for name, value in step["env"].items()}  # type: ignore[index]  # every variable is an input
     github = {
+        "GITHUB_ACTION_PATH": str(ACTION),
         "GITHUB_EVENT_PATH": str(folder / "event.json"),
         "GITHUB_OUTPUT": str(folder / "output"),
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
@@ -176,15 +178,25 @@ def run(
         "GITHUB_GRAPHQL_URL": f"{forge.address}/graphql",
         "GITHUB_REPOSITORY": "a/b",
     }
-    return subprocess.run(
-        [sys.executable, SCRIPT],
+    path = {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
+    (folder / "step.sh").write_text(step["run"])
+    return subprocess.Popen(
+        ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "step.sh"],
         cwd=folder,
-        env={**os.environ, **env, **github},
-        capture_output=True,
+        env={**os.environ, **env, **github, **path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
-        check=False,
     )
+
+
+def run(
+    folder: Path, forge: Forge, server: JobServer, event: object = PULL_REQUEST, **inputs: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the step to its end."""
+    process = start(folder, forge, server, event, **inputs)
+    out, err = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def test_the_definition_is_whole() -> None:
@@ -267,6 +279,16 @@ def test_what_was_paid_for_is_shown_where_no_comment_may_be_written(
     assert "403" in done.stderr
     assert (tmp_path / "output").read_text() == "findings=2\n"
     assert "**`post.md`**: MISLEADING." in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_a_cancelled_workflow_cancels_the_jobs_of_its_files(tmp_path: Path, forge: Forge, server: JobServer) -> None:
+    server.fail("GET /v1/jobs/{id}", Fault(is_slow=True))
+    process = start(tmp_path, forge, server, **{"max-files": "1"})
+    assert server.stalls.wait(60)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    (job,) = server.jobs.values()
+    assert (process.returncode, said, job.status) == (130, f"The job {job.id} was cancelled.\n", "CANCELED")
 
 
 def test_an_event_of_no_pull_request_is_said_in_one_line(tmp_path: Path, forge: Forge, server: JobServer) -> None:

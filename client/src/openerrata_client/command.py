@@ -166,14 +166,15 @@ async def _audit(
                 result = await job.result()
                 return result, json.dumps(result.received, indent=2) if as_json else await job.report()
             except asyncio.CancelledError:
-                await _cancel(job)
+                await cancel_and_say(job)
                 raise
             except (ApiConnectionError, ApiError):
                 click.echo(f"The job {job.id} was begun; GET /v1/jobs/{job.id} says what became of it.", err=True)
                 raise
 
 
-async def _cancel(job: AsyncJob) -> None:
+async def cancel_and_say(job: AsyncJob) -> None:
+    """Cancel the job of a program that is interrupted, and say on standard error what became of it."""
     try:
         async with asyncio.timeout(CANCEL_S):
             await job.cancel()
