@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import nats.errors
@@ -10,7 +11,7 @@ import nats.js.errors
 from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA, Stream
-from contracts.v1 import PREFIX, Envelope, Event, OnceEvent, Undecodable, decode
+from contracts.v1 import PREFIX, Envelope, Event, OnceEvent, Undecodable, UnknownEvent, decode
 from kit.bus import Bus
 from kit.errors import Outage, Reject
 from kit.inbox import NoReply
@@ -35,7 +36,7 @@ class StoredFact:
 
 
 async def read_history(bus: Bus, key: str, *, stream: Stream = ERRATA) -> list[StoredFact]:
-    """All facts of one aggregate, in the order of the log.
+    """All facts of one aggregate that are of known kinds, in the order of the log.
 
     The server indexes the newest message of each subject. For all messages of many subjects it searches the log to its
     end, so only subjects that may have earlier ones are asked for those, each on its own.
@@ -43,7 +44,7 @@ async def read_history(bus: Bus, key: str, *, stream: Stream = ERRATA) -> list[S
     Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
     """
     found, _ = await direct_get(bus, stream.name, {"multi_last": [f"{PREFIX}*.*.{key}"]})
-    newest = [_decode(message) for message in found]
+    newest = _decode(found)
     earlier = await asyncio.gather(*(_read_earlier(bus, stream, fact) for fact in newest if not _is_first(fact)))
     return sorted((fact for facts in (newest, *earlier) for fact in facts), key=lambda fact: fact.sequence)
 
@@ -59,7 +60,7 @@ async def _read_earlier(bus: Bus, stream: Stream, newest: StoredFact) -> list[St
     while True:
         question: dict[str, object] = {"batch": BATCH, "seq": start, "next_by_subj": subject}
         messages, pending = await direct_get(bus, stream.name, question)
-        found.extend(_decode(message) for message in messages if message.sequence < newest.sequence)
+        found += _decode(message for message in messages if message.sequence < newest.sequence)
         if not pending or not messages or messages[-1].sequence >= newest.sequence:
             return found
         start = messages[-1].sequence + 1
@@ -126,8 +127,14 @@ async def _parse_latest(subject: str, reply: asyncio.Future[Msg]) -> StoredFact 
         raise Reject(f"the newest fact on {subject} cannot be read: {error}") from error
 
 
-def _decode(message: StoredMessage) -> StoredFact:
-    try:
-        return StoredFact(message.sequence, decode(message.subject, message.data))
-    except Undecodable as error:
-        raise Reject(f"the history cannot be read: {error}") from error
+def _decode(messages: Iterable[StoredMessage]) -> list[StoredFact]:
+    """The facts of known kinds: a newer version that runs beside this one may publish others."""
+    facts: list[StoredFact] = []
+    for message in messages:
+        try:
+            facts.append(StoredFact(message.sequence, decode(message.subject, message.data)))
+        except UnknownEvent:
+            continue
+        except Undecodable as error:
+            raise Reject(f"the history cannot be read: {error}") from error
+    return facts

@@ -156,16 +156,20 @@ class Undecodable(ValueError):
     """A message is not the event that its subject names."""
 
 
+class UnknownEvent(Undecodable):
+    """A message is an event of a kind that is not known here: a newer version may have published it."""
+
+
 @lru_cache(DECODED)
 def decode(subject: str, body: bytes) -> Envelope:
     """Decode a stored message. Several readers in one process that get it soon after each other decode it once.
 
-    Raises: Undecodable: unknown subject, malformed bytes, or a key that is not the subject's.
+    Raises: UnknownEvent: unknown subject. Undecodable: malformed bytes, or a key that is not the subject's.
     """
     name, _, key = subject.rpartition(".")
     envelope_type = _ENVELOPES.get(name)
     if envelope_type is None:
-        raise Undecodable(f"unknown subject {subject!r}")
+        raise UnknownEvent(f"unknown subject {subject!r}")
     try:
         envelope = envelope_type.model_validate_json(body)
     except ValidationError as error:

@@ -12,13 +12,11 @@ import pytest
 from nats.aio.msg import Msg
 
 from contracts.topology import ERRATA
-from contracts.v1 import (
-    InvestigationFailed,
-)
+from contracts.v1 import PREFIX, InvestigationFailed
 from kit import topology
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
-from kit.errors import Retry
+from kit.errors import Reject, Retry
 from kit.history import read_history, read_latest
 from kit.ordered import OrderedLog, StoredMessage, parse_ack_subject
 from tests.support.delivering import (
@@ -47,6 +45,19 @@ async def test_history_is_complete_and_in_order(bus: Bus) -> None:
     assert [past.sequence for past in found] == [*sorted(receipt.sequence for receipt in receipts), found[-1].sequence]
     assert isinstance(found[-1].envelope.event, InvestigationFailed)
     assert await read_history(bus, str(uuid4())) == []
+
+
+async def test_history_leaves_out_kinds_of_events_that_only_a_newer_version_knows(bus: Bus) -> None:
+    """Old and new versions run side by side while one replaces the other."""
+    key = uuid4()
+    await bus.publish(rejected(key), correlation=uuid4())
+    for _ in range(2):
+        await bus.jetstream.publish(f"{PREFIX}claim.questioned.{key}", b"{}")
+    await bus.publish(failed(key), correlation=uuid4())
+    assert [past.envelope.event for past in await read_history(bus, str(key))] == [rejected(key), failed(key)]
+    await bus.jetstream.publish(f"{InvestigationFailed.SUBJECT}.{key}", b"{}")
+    with pytest.raises(Reject, match="history cannot be read"):
+        await read_history(bus, str(key))
 
 
 async def test_latest_is_the_last_of_each_subject(bus: Bus) -> None:
