@@ -133,30 +133,33 @@ class Concluder(Generic[A]):
         for recorded in batch:
             try:
                 fact = StoredFact(recorded.sequence, decode(recorded.subject, recorded.data))
-            except Undecodable as error:
-                log.warning("undecodable fact skipped", sequence=recorded.sequence, error=str(error))
-                continue
-            concerned = False
-            for key, each in await self._rules.route(fact):
-                entry = self._open.get(key)
-                if entry is not None:
-                    entry.aggregate.apply(each)
-                    entry.last = recorded.sequence
-                elif (opened := await self._rules.open(each)) is not None:
-                    self._open[key] = _Open(opened, recorded.sequence, recorded.sequence)
-                else:
-                    continue
-                concerned = True
-                self._watcher.seen(recorded.sequence, key, each.event, recorded.time)
-                touched[key] = fact.envelope.id
-            if not concerned:
-                self._watcher.passed(recorded.sequence)
+                touched.update(dict.fromkeys(await self._apply(fact, recorded.time), fact.envelope.id))
+            except (Undecodable, Reject) as error:  # of the fact, or of those that it follows: the others go on
+                log.error("undecodable fact skipped", sequence=recorded.sequence, error=str(error))
         self._last = batch[-1].sequence  # only now: what the batch opens is open, so the mark stays before it
         over, ends = self._find_settled(touched)
         await asyncio.gather(
             *(self._close(key) for key in over),
             *(self._publish(end, self._open[key].aggregate.correlation, cause) for key, end, cause in ends),
         )
+
+    async def _apply(self, fact: StoredFact, at: datetime) -> list[str]:
+        """Apply a fact to the aggregates that it concerns; their keys. Raises: Reject: what it follows is no fact."""
+        touched = []
+        for key, each in await self._rules.route(fact):
+            entry = self._open.get(key)
+            if entry is not None:
+                entry.aggregate.apply(each)
+                entry.last = fact.sequence
+            elif (opened := await self._rules.open(each)) is not None:
+                self._open[key] = _Open(opened, fact.sequence, fact.sequence)
+            else:
+                continue
+            self._watcher.seen(fact.sequence, key, each.event, at)
+            touched.append(key)
+        if not touched:
+            self._watcher.passed(fact.sequence)
+        return touched
 
     def _find_settled(self, touched: Mapping[str, UUID]) -> tuple[list[str], list[tuple[str, Event, UUID]]]:
         """Of what changed, the keys that are over, and the facts to publish, each with its cause."""

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA, MARKS
-from contracts.v1 import InvestigationCompleted, InvestigationRequested
+from contracts.v1 import InvestigationCompleted, InvestigationFailed, InvestigationRequested
 from kit import topology
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
@@ -120,6 +120,27 @@ async def test_the_mark_does_not_pass_a_request_whose_history_cannot_be_read(
         with pytest.raises(Outage):
             await folding.run()
         assert int(await marks.get(CONCLUDE_MARK) or b"0") <= before.sequence
+
+
+async def test_a_history_that_cannot_be_read_holds_up_no_other_investigation(nats_url: str) -> None:
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        broken = uuid4()
+        await bus.jetstream.publish(f"{InvestigationFailed.SUBJECT}.{broken}", b"undecodable")
+        for event in (requested(investigation_id=broken, round=2), requested(), started(), drafted()):
+            await bus.publish(event, correlation=uuid4())
+        waiting = OpenInvestigations(CollectorRegistry(), SystemClock().now)
+        folding = asyncio.create_task(fold(bus, UserKeys(bus, ()), waiting).run())
+
+        async def completed() -> bool:
+            if folding.done():
+                folding.result()
+            return bool(await read_latest(bus, f"{InvestigationCompleted.SUBJECT}.{INVESTIGATION_ID}"))
+
+        try:
+            await until(completed, "it is concluded")
+        finally:
+            await cancel_and_wait([folding])
 
 
 class Slow(InvestigationRules):
