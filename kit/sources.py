@@ -130,13 +130,20 @@ class Pages(Generic[W]):
         fetched_at = self._clock.now()
         content_type = _limit_type(fetched.headers.get("content-type"))
         try:
-            text = await self._read(fetched.body, content_type)
+            text = await self._read_twice(fetched.body, content_type)
         except Interrupted:
             return PageUnavailable(INTERRUPTED)
         except Unreadable:
             return PageUnavailable("unreadable")
         blob = await self._archive.put(fetched.body, _media_type(content_type)) if self._archive else None
         return Page(fetched.final_url, blob, fetched_at, text, content_type)
+
+    async def _read_twice(self, data: bytes, content_type: str | None) -> W:
+        """Read; once more if it was ended from outside, as by a signal to all processes, which spares the next one."""
+        try:
+            return await self._read(data, content_type)
+        except Interrupted:
+            return await self._read(data, content_type)
 
     async def _fetch(self, url: str) -> Fetched | PageUnavailable:
         outcome, retry = await self._fetch_once(url)

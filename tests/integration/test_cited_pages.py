@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from itertools import count
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -17,8 +18,9 @@ from analyses.evidence import CitedText, Evidence, list_sources
 from analyses.snippets import page_text
 from contracts.v1.parts import Source
 from kit.blobs import BlobsUnavailable
+from kit.documents.decoding import Interrupted
 from kit.documents.reading import Reader
-from kit.sources import FetchTimings, Page, Pages, PageUnavailable
+from kit.sources import INTERRUPTED, FetchTimings, Page, Pages, PageUnavailable
 from kit.web import GuardedHttpClient, Policy
 from services.validator.domain import MAX_PAGES
 from services.validator.sources import PageSources, read_words
@@ -318,6 +320,28 @@ async def test_a_page_with_two_faces_is_judged_by_what_it_showed_us() -> None:
         assert second.page is not None
         assert first.page.sha256 != second.page.sha256
         assert {first.page.sha256, second.page.sha256} == set(at.store.objects)
+
+
+@pytest.mark.parametrize(("times", "is_read"), [(1, True), (2, False)])
+async def test_what_ends_a_reader_from_outside_is_tried_once_more_without_another_request(
+    times: int, is_read: bool
+) -> None:
+    """A signal to all processes ends the one that reads: the next one is spared, and no evidence is lost."""
+    ended = count(1)
+
+    async def read(data: bytes, content_type: str | None) -> CitedText:
+        if next(ended) <= times:
+            raise Interrupted("the process that read it was ended")
+        return await read_words(Reader(within_s=60), data, content_type)
+
+    async with Sites() as sites:
+        sites.pages["/everest"] = Answer(200, {"content-type": "text/html; charset=utf-8"}, HTML.encode())
+        async with GuardedHttpClient(Policy(exempt_origins=frozenset({sites.url}))) as http:
+            pages = Pages(http, read, StillClock(), archive=None)
+            found = await pages.get(f"{sites.url}/everest")
+            await pages.close()
+        assert isinstance(found, Page) if is_read else found == PageUnavailable(INTERRUPTED)
+        assert len(sites.requests) == 1
 
 
 @pytest.mark.parametrize("archived", [True, False])
