@@ -23,7 +23,7 @@ from kit.errors import Retry
 from kit.ordered import OrderedLog, StoredMessage
 from kit.pages import find_first_since, read_last_sequence, read_page
 from services.commands.shared import on_servers, open_servers, run
-from services.commands.terminal import clean, escape_json
+from services.commands.terminal import clean, escape_json, format_count
 
 COLOURS: Final = {
     "approved": "green",
@@ -171,7 +171,7 @@ def _pick_fields(fact: dict[str, object]) -> list[str]:
     if payload := _nested(fact, "payload"):
         flat |= {"quote": f"“{payload.get('text', '')}”", "summary": payload.get("summary")}
     if isinstance(claims := fact.get("claims"), list):
-        flat["claims"] = f"{len(claims)} findings"
+        flat["claims"] = format_count(len(claims), "finding")
     fields = [clean(str(flat[name]))[:TEXT_WIDTH] for name in FIELDS if flat.get(name) is not None]
     return fields[:MAX_FIELDS]
 

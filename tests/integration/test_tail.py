@@ -49,6 +49,7 @@ def test_a_line_tells_what_matters_and_nothing_that_moves_the_cursor() -> None:
         "(cannot be decoded)"
     )
     assert "3 findings" in format_line(recorded("errata.v1.investigation.completed.x", {"claims": [1, 2, 3]}))
+    assert "1 finding" in format_line(recorded("errata.v1.investigation.completed.x", {"claims": [1]})).split("  ")
     assert "WIKIPEDIA  en:1" in format_line(
         recorded("errata.v1.version.seen.x", {"post": {"platform": "WIKIPEDIA", "external_id": "en:1"}})
     )

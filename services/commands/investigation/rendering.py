@@ -10,7 +10,7 @@ import click
 
 from contracts.v1.parts import Picture, Usage
 from services.commands.investigation.summary import Attempt, Candidate, Round, Summary
-from services.commands.terminal import clean
+from services.commands.terminal import clean, format_count
 
 COLOURS: Final = {"COMPLETE": "green", "APPROVED": "green", "FAILED": "red", "REJECTED": "yellow"}
 
@@ -25,7 +25,7 @@ def render(summary: Summary) -> Iterator[str]:
     used = [step.usage for step in summary.steps if step.usage is not None]
     paid = [usage for usage in used if usage.total_tokens or usage.cost_micro_usd]
     yield ""
-    yield f"in all: {_format_steps(len(paid))}, {_format_usage(paid)}"
+    yield f"in all: {format_count(len(paid), 'paid step')}, {_format_usage(paid)}"
 
 
 def _render_subject(summary: Summary) -> Iterator[str]:
@@ -39,13 +39,14 @@ def _render_subject(summary: Summary) -> Iterator[str]:
     yield f"  version     {summary.version_id}, text sha256 {given.content.sha256[:16]}\u2026"
     used = sum(picture.status == "used" for picture in given.pictures)
     yield f"  provenance  {given.provenance}; Markdown from {given.markdown_source}; " + (
-        f"{used} of {len(given.pictures)} pictures shown" if given.pictures else "no pictures"
+        f"{used} of {format_count(len(given.pictures), 'picture')} shown" if given.pictures else "no pictures"
     )
     for picture in given.pictures:
         if picture.status != "used":
             yield _render_omitted_picture(picture)
     if given.parent_investigation_id is not None:
-        yield f"  update of   {given.parent_investigation_id}, which had {len(given.old_claims)} findings"
+        found = format_count(len(given.old_claims), "finding")
+        yield f"  update of   {given.parent_investigation_id}, which had {found}"
     yield f"  correlation {summary.correlation}"
 
 
@@ -69,7 +70,7 @@ def _render_round(each: Round) -> Iterator[str]:
     found = sum(candidate.state == "APPROVED" for candidate in each.candidates)
     result = f"  {_format_state(each.end.state)} {_format_time(each.end.at)}"
     if each.end.state == "COMPLETE":
-        yield f"{result}: {found} of {len(each.candidates)} candidates published"
+        yield f"{result}: {found} of {format_count(len(each.candidates), 'candidate')} published"
     else:
         fault = ", a reader's key" if each.end.fault == "USER_KEY" else ""
         error = f"{each.end.failure}{_format_status(each.end.status_code)}"
@@ -120,12 +121,8 @@ def _format_usage(used: list[Usage]) -> str:
     unknown = len(used) - len(priced)
     money = f"${sum(priced) / 1_000_000:.4f}" if priced or not used else "money not known"
     return f"{tokens:,} tokens, {money}" + (
-        f" and {_format_steps(unknown)} of unknown price" if priced and unknown else ""
+        f" and {format_count(unknown, 'paid step')} of unknown price" if priced and unknown else ""
     )
-
-
-def _format_steps(number: int) -> str:
-    return f"{number} paid step{'' if number == 1 else 's'}"
 
 
 def _format_status(code: int | None) -> str:

@@ -25,6 +25,7 @@ from services.commands.reviews.decisions import Imported, import_verdicts
 from services.commands.reviews.samples import Period, SheetLine, draw, find_seed
 from services.commands.reviews.sheet import BadSheet, parse_sheet, write_sheet
 from services.commands.shared import Group, as_message, on_servers, run_on_servers
+from services.commands.terminal import format_count
 from services.gateway.ports import Unavailable
 from services.gateway.record.repository import PublicRecord
 from services.gateway.record.reviews import ReviewRecord
@@ -95,7 +96,7 @@ def draw_(first: datetime, last: datetime, size: int, seed: str | None, data_dir
 
     lines = run_on_tables(data_dir, work)
     write_sheet(sys.stdout, lines)
-    click.echo(f"{len(lines):,} findings drawn", err=True)
+    click.echo(f"{format_count(len(lines), 'finding')} drawn", err=True)
 
 
 @command.command(name="import")

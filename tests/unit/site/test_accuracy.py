@@ -75,13 +75,20 @@ def test_what_is_stopped_and_what_controls_say_is_shown() -> None:
     assert "All corrections: stopped, on trial" in page
     assert "Second false flag (two within 41 runs)" in page
     assert "An index was &lt;empty&gt;. – A. Operator" in page
-    assert "1 of 199 posts in which nothing is wrong were flagged" in page
+    assert "1 of 199 posts in which nothing is wrong was flagged" in page
     assert "2 of 3 lists are open" in page
     assert "20 a day" in page
     machine = machine_of(known)
     assert machine["controls"]["flagged_at_most"] == pytest.approx(upper_bound(1, 199), abs=1e-12)
     assert [each["state"] for each in machine["breakers"]] == ["HALF_OPEN"]
     assert [each["quota"] for each in machine["volumes"]] == [20]
+
+
+def test_one_control_and_one_list_are_named_as_one() -> None:
+    watched = WatchedRecord((), (), ControlCounts(lists=1, opened=1, committed=1, ran=1, flagged=0))
+    page = text_of(show_accuracy(compute_accuracy(NOW, NOTHING, [], watched)))
+    assert "0 of 1 post in which nothing is wrong were flagged" in page
+    assert "1 of 1 list is open" in page
 
 
 def test_findings_are_counted_once_in_all_and_by_variant() -> None:

@@ -17,6 +17,7 @@ from services.gateway.public.site.charts import HEIGHT, WIDTH, Chart, Value, cho
 from services.gateway.public.site.drawings import draw_figures
 from services.gateway.public.site.figures import FRESH_S, WEEKS, Counts, FiguresCache, compute_figures, first_week
 from services.gateway.public.site.naming import duration, money, percent
+from services.gateway.public.site.rendering import Templates
 from services.gateway.record.counts import Period, Sample, WeekSample
 from tests.support.fakes import StillClock
 
@@ -78,6 +79,23 @@ def test_cost_and_rejections_by_week() -> None:
     assert values["cost_rows"][2][1] == "$0.02"
     assert values["rejection_rows"][2][1] == "50 %"
     assert costs.ticks[-1].label.startswith("$0.0")
+
+
+@pytest.mark.parametrize(
+    ("providers", "notes"),
+    [
+        (["demo"], ("The newest investigation is of the demonstration", "Of the newest investigation.")),
+        (
+            ["demo", "x"],
+            ("1 of the newest 2 investigations is of the demonstration", "Of the newest 2 investigations."),
+        ),
+        (["demo", "demo"], ("All of the newest 2 investigations are of the demonstration",)),
+    ],
+)
+def test_investigations_are_named_by_their_number(providers: list[str], notes: tuple[str, ...]) -> None:
+    known = compute_figures(NOW, 2, [], [taken(5, provider=each) for each in providers])
+    page = Templates().render("figures.html", canonical=None, section=None, **draw_figures(known)).decode()
+    assert [note for note in notes if note not in page] == []
 
 
 def test_of_nothing_there_is_no_share() -> None:
