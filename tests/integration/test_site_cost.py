@@ -218,6 +218,11 @@ async def test_the_longest_post_with_many_findings_is_shown_in_small_pages(
     for home in homes:
         path, _, place = home.partition("#")
         assert f'id="{place}"' in (await http.get(path)).text
+    audit = (await http.get(f"{page_of(MANY)}/audit")).text
+    linked = re.findall(rf'href="({page_of(MANY)}\?finding=\d+)#(finding-\d+)"', audit)
+    assert len(linked) == 60
+    for path, place in linked:
+        assert f'id="{place}"' in (await http.get(path)).text, path
     texts, at = [], f"{page_of(MANY)}/text"
     while at:
         texts.append(await http.get(at))

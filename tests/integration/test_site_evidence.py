@@ -129,7 +129,7 @@ async def test_the_whole_audit_is_a_page(http: httpx.AsyncClient, database_url: 
     assert "failed: provider is busy" in told
     assert told.count("passed every gate and is published") == 2
     assert told.count("stopped at") + told.count("stopped by") == 2
-    assert f'href="{page_of(MOON)}#finding-2"' in page
+    assert f'href="{page_of(MOON)}?finding=2#finding-2"' in page
     assert '<td>passed</td><td class="nowrap">found on 1 of 1 page</td><td>not asked</td><td>passed</td>' in page
     prompt = await http.get(f"{page_of(MOON)}/prompt.txt")
     assert (prompt.text, prompt.headers["content-type"]) == (PROMPT.text, "text/plain; charset=utf-8")

@@ -112,11 +112,13 @@ async def draw(
     async with database.connect() as connection:
         found = await connection.execute(_WORDS, {"ids": list(sample.claim_ids)})
         return [
-            SheetLine(
-                row.id, f"{base}/investigations/{row.investigation_id}#finding-{row.ordinal + 1}", row.text, row.summary
-            )
+            SheetLine(row.id, _link(base, row.investigation_id, row.ordinal + 1), row.text, row.summary)
             for row in found
         ]
+
+
+def _link(base: str, investigation_id: UUID, number: int) -> str:
+    return f"{base}/investigations/{investigation_id}?finding={number}#finding-{number}"
 
 
 async def find_seed(database: Database, period: Period) -> str:

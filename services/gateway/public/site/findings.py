@@ -82,8 +82,11 @@ class Details:
     statements: Sequence[AuthorStatement] = ()
 
 
-def show_investigation(base: str, details: Details, part: int = 1) -> Values | None:
-    """Values of the template; None: there is no such part. Further parts have findings only."""
+def show_investigation(base: str, details: Details, part: int = 1, finding: int | None = None) -> Values | None:
+    """Values of the template: of the part with a finding if that stands, else of a part; None: there is no such part.
+
+    Further parts have findings only.
+    """
     row = details.report
     demo, claims, text = naming.is_demo(row.provider), row.claims, row.content_text
     places = find_spans(text, [(claim.text, claim.context) for claim in claims])
@@ -91,6 +94,7 @@ def show_investigation(base: str, details: Details, part: int = 1) -> Values | N
     vouched_by = naming.describe_backing(row, row.platform)
     shown = {run.number for piece in pieces if not isinstance(piece, Gap) for run in piece}
     parts = paginate(_findings(details, {span.number for span in places}), _weight, FINDINGS, MOST_FINDINGS)
+    part = next((n for n, each in enumerate(parts, 1) if finding in {view.number for view in each}), part)
     if not 1 <= part <= len(parts):
         return None
     path = f"/investigations/{row.id}"

@@ -70,8 +70,8 @@ class Pages:
             cards = await session.investigations.cards([hit.investigation_id for hit in hits])
         return {"section": "/", "cards": [CardView(card) for card in cards], "figures": known}
 
-    async def investigation(self, base: str, known: UUID, part: int = 1) -> Values | None:
-        """One finished investigation, or a further part of its findings."""
+    async def investigation(self, base: str, known: UUID, part: int = 1, finding: int | None = None) -> Values | None:
+        """One finished investigation, or a further part of its findings: by its number, or by a finding's."""
         async with self.record.open() as session:
             report = await session.investigations.report(known)
             if report is None:
@@ -86,7 +86,7 @@ class Pages:
                 await session.appeals.looked_into(known),
                 await session.appeals.statements(known),
             )
-        return findings.show_investigation(base, details, part)
+        return findings.show_investigation(base, details, part, finding)
 
     async def audit(self, known: UUID) -> Values | None:
         """The audit of one finished investigation."""

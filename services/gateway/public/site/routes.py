@@ -206,7 +206,8 @@ class Site:
         return RedirectResponse(f"/investigations/{request.path_params['id']}", 308, GUARDS)
 
     async def _investigation(self, request: Request) -> Response:
-        values = await self._pages.investigation(self._base(request), _id(request), _number(request, "part"))
+        finding = parse_number(request.query_params.get("finding", ""), 5)
+        values = await self._pages.investigation(self._base(request), _id(request), _number(request, "part"), finding)
         return self._page(request, "investigation.html", values)
 
     async def _text(self, request: Request) -> Response:
