@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
@@ -17,6 +18,7 @@ from services.gateway.jobs.problems import Problem
 from services.gateway.jobs.reading import Jobs
 from services.gateway.jobs.stages import StageSettings
 from services.gateway.public.site.claims import EditView, describe_code
+from services.gateway.public.site.prose import render_report
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.desk import EditedRow, JobRow
 
@@ -75,12 +77,14 @@ class Pages:
         """One's own job with its report."""
         name = visit.request.path_params["job_id"]
         logged = await self.jobs.find(name, visit.principal.account.account_id)
-        report, missing = None, None
+        report, shown, missing = None, None, None
         try:
             report = await self.jobs.read_report(logged)
+            shown = await asyncio.to_thread(render_report, report)
         except Problem as problem:
             missing = problem.message
-        return {"it": await self.jobs.describe(logged), "name": name, "report": report, "missing": missing}
+        job = await self.jobs.describe(logged)
+        return {"it": job, "name": name, "report": shown, "markdown": report, "missing": missing}
 
     async def claims(self, visit: Visit) -> Values:
         """Entries, those that are hidden for who may hide."""

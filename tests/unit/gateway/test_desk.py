@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
 from dataclasses import fields, replace
 from hashlib import sha256
@@ -22,7 +23,8 @@ from services.gateway.desk.sessions import LIFETIME, Sessions
 from services.gateway.record.catalogue import EditRow, FlagRow, State
 from services.gateway.record.desk import AppealRow, EditedRow, JobRow
 from tests.support.desk_browser import Browser
-from tests.support.job_api import send, start
+from tests.support.desk_server import SAMPLE
+from tests.support.job_api import close, send, start
 from tests.unit.gateway.fakes import NOW, Bench
 from tests.unit.gateway.test_catalogue_routes import (
     ACCOUNTS,
@@ -484,6 +486,17 @@ async def test_accounts_see_their_own_jobs_and_credit_alone() -> None:
     assert name not in (await other.get("/desk")).text
     assert (await other.get(f"/desk/jobs/{name}")).status_code == 404
     assert (await mine.get("/desk/jobs/x")).status_code == 404
+
+
+async def test_a_report_is_shown_as_a_page_and_as_markdown() -> None:
+    bench = published()
+    job = await start(bench, key="oe_reader")
+    close(bench, job, result=json.dumps(json.loads(SAMPLE.read_text())[0]["result"]), settled=False)
+    page = (await (await at_desk(bench, "reader")).get(f"/desk/jobs/{format_job_id(job)}")).text
+    rendered, _, markdown = page.partition("<summary>The report as Markdown</summary>")
+    assert "<h2>Audit: Prices rose</h2>" in rendered
+    assert "## Verdict" not in rendered
+    assert "# Audit: Prices rose\n" in markdown
 
 
 @pytest.mark.parametrize(

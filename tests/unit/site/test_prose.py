@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.public.site.prose import render_markdown, strip_markdown
+from analyses.claims.report import write_report
+from services.gateway.public.site.prose import render_markdown, render_report, strip_markdown
+from tests.support.desk_server import SAMPLE
 
 TAG = re.compile(r"<(/?)([a-z0-9]+)([^>]*)>")
 KNOWN = {"a", "blockquote", "code", "em", "li", "ol", "p", "pre", "strong", "ul"}
+REPORTED = KNOWN | {"h2", "h3", "h4"}
 
 
 def test_markdown_is_rendered() -> None:
@@ -26,6 +30,16 @@ def test_words_without_signs() -> None:
     said = "# No\n\nIt is **not** so,\nsee [one](https://x.example/a):\n\n- `two` * 3\n\n```\nx **y**\n```"
     assert strip_markdown(said) == "No It is not so, see one: two * 3 x **y**"
     assert strip_markdown("") == ""
+
+
+def test_a_report_is_a_part_of_its_page() -> None:
+    report = write_report(json.loads(SAMPLE.read_text())[0]["result"])
+    html = render_report(report)
+    assert html.startswith("<h2>Audit: Prices rose</h2>\n")
+    assert "<h3>Verdict</h3>\n<p><strong>MISLEADING</strong></p>\n<ul>\n<li>Credibility score: 0.7685</li>" in html
+    assert "<h4>C1: Prices rose by 3.5% in October</h4>" in html
+    assert html.count("<li>") == report.count("\n- ")
+    check(html, REPORTED)
 
 
 def test_headings_are_paragraphs() -> None:
@@ -49,17 +63,19 @@ def test_headings_are_paragraphs() -> None:
 )
 def test_nothing_but_words_and_links_comes_through(hostile: str) -> None:
     check(render_markdown(hostile))
+    check(render_report(hostile), REPORTED)
 
 
 @given(st.text(alphabet="<>/aihref=\"'()[]!*_`#&;:\n -scrptjv", max_size=120))
 def test_whatever_it_holds(markdown: str) -> None:
     check(render_markdown(markdown))
+    check(render_report(markdown), REPORTED)
 
 
-def check(html: str) -> None:
+def check(html: str, known: set[str] = KNOWN) -> None:
     assert "<" not in TAG.sub("", html)
     for closing, name, attributes in TAG.findall(html):
-        assert name in KNOWN
+        assert name in known
         given_ = set(re.findall(r"([a-z]+)=", re.sub(r'"[^"]*"', "", attributes)))
         assert given_ <= ({"href", "rel"} if name == "a" and not closing else set())
         assert "javascript:" not in attributes

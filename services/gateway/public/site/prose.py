@@ -5,6 +5,7 @@ Two barriers: the renderer makes no raw HTML and no pictures, and its output is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -14,6 +15,7 @@ from markupsafe import Markup
 
 LONGEST: Final = 8_000
 _TAGS: Final = {"a", "blockquote", "code", "em", "li", "ol", "p", "pre", "strong", "ul"}
+_LOWER: Final = {"h1": "h2", "h2": "h3", "h3": "h4"}
 _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).disable(["image", "html_inline"])
 
 
@@ -21,14 +23,23 @@ _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).d
 def render_markdown(markdown: str) -> Markup:
     """Render Markdown as safe HTML; headings become paragraphs, since the page has its own."""
     shown = markdown if len(markdown) <= LONGEST else markdown[:LONGEST] + " …"
-    tokens = _MARKDOWN.parse(shown)
+    return _render(shown, {})
+
+
+def render_report(markdown: str) -> Markup:
+    """Render a whole report as safe HTML below the heading of its page."""
+    return _render(markdown, _LOWER)
+
+
+def _render(markdown: str, headings: Mapping[str, str]) -> Markup:
+    tokens = _MARKDOWN.parse(markdown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
-            token.tag = "p"
+            token.tag = headings.get(token.tag, "p")
     html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
     cleaned = nh3.clean(
         html,
-        tags=_TAGS,
+        tags={*_TAGS, *headings.values()},
         attributes={"a": {"href"}, "*": set()},
         url_schemes={"http", "https"},
         link_rel="nofollow noopener ugc",
