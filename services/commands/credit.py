@@ -62,10 +62,12 @@ def _read_month(_: click.Context, __: click.Parameter, value: str | None) -> str
                 raise ValueError
         except ValueError:
             raise click.BadParameter("must be a month such as 2026-12") from None
+        if value > credit_month(SystemClock().now()):
+            raise click.BadParameter("is a month that has not begun")
     return value
 
 
-_month = click.option("--month", callback=_read_month, help="Another month than this one.")
+_month = click.option("--month", callback=_read_month, help="An earlier month than this one.")
 
 
 @command.command()

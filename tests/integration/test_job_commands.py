@@ -127,13 +127,15 @@ def test_an_operator_gives_credit_back_and_charges_it_by_commands(
     asyncio.run(apply())
     code, account_id = run("accounts", "add", "alice")
     assert code == 0
-    assert used("adjust", "alice", "3", "--charge", "--month", "2026-12") == 3_000_000
-    assert used("adjust", "alice", "0.50", "--month", "2026-12") == 2_500_000
+    assert used("adjust", "alice", "3", "--charge", "--month", "2026-02") == 3_000_000
+    assert used("adjust", "alice", "0.50", "--month", "2026-02") == 2_500_000
+    code, said = run("credit", "adjust", "alice", "3", "--charge", "--month", "9999-12")
+    assert (code, "is a month that has not begun" in said) == (2, True)
     refused = run("erase", "account", account_id.strip(), "--reason", "mistake")
     assert (refused[0], "first `openerrata accounts close alice --erase`" in refused[1]) == (1, True), (
         "an open account that lost its entries could spend its month again"
     )
-    assert (used("show", "alice", "--month", "2026-12"), used("show", "alice", "--month", "2026-11")) == (2_500_000, 0)
+    assert (used("show", "alice", "--month", "2026-02"), used("show", "alice", "--month", "2026-01")) == (2_500_000, 0)
 
 
 async def test_a_job_is_shown_without_its_words(bus: Bus) -> None:
