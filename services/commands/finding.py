@@ -22,7 +22,7 @@ from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from lifecycle.findings import FindingHistory, Refused, Unchanged, Wanted, change
 from services.commands.shared import Group, as_message, on_servers, run_on_servers
-from services.commands.terminal import clean
+from services.commands.terminal import clean, format_count
 from services.projector.store.load import Connection
 
 LONGEST_NOTE: Final = 500
@@ -40,6 +40,16 @@ _STOPPED: Final = """
     SELECT b.scope FROM readmodel.breaker b JOIN readmodel.investigation i ON b.scope IN ('ALL', i.variant)
         OR (b.scope = 'NEW' AND i.checked_at >= b.opened_at)
     WHERE i.id = %s AND b.state <> 'CLOSED' LIMIT 1"""
+# As the curator counts: of a day those stand that were published first. What precedes the finding takes its place.
+_BEYOND: Final = """
+    SELECT v.quota FROM readmodel.claim c JOIN readmodel.investigation_doc d USING (investigation_id)
+    JOIN readmodel.variant v ON v.variant = d.variant AND d.checked_at >= v.since
+    WHERE c.id = %s AND v.quota <= (
+        SELECT count(*) FROM readmodel.investigation_doc o JOIN readmodel.claim e USING (investigation_id)
+            LEFT JOIN readmodel.finding_state f ON f.claim_id = e.id
+        WHERE o.variant = d.variant AND o.claim_count > 0 AND (f.state IS NULL OR f.state = 'RELEASED')
+            AND o.checked_at >= greatest(v.since, date_trunc('day', d.checked_at, 'UTC'))
+            AND (o.checked_at, o.investigation_id, e.ordinal) < (d.checked_at, d.investigation_id, c.ordinal))"""
 _DONE: Final[dict[FindingState, str]] = {
     "SUSPENDED": "suspended",
     "RELEASED": "released; it is shown again",
@@ -177,7 +187,7 @@ async def decide_finding(found: Servers, claim: UUID, wanted: Wanted) -> tuple[F
     async with open_log_and_tables(found) as (bus, db):
         finding = await _read(bus, db, claim)
         if wanted.state == "RELEASED":
-            await _refuse_if_stopped(db, finding.history.investigation_id)
+            await _refuse_if_stopped(db, finding.history)
         match change(finding.history, wanted, SystemClock().now()):
             case Unchanged():
                 return finding, False
@@ -218,7 +228,13 @@ async def _read(bus: Bus, db: Connection, claim: UUID) -> Finding:
     return Finding(text, summary, correlation, [id_ for (id_,) in others], changes, history)
 
 
-async def _refuse_if_stopped(db: Connection, investigation: UUID) -> None:
+async def _refuse_if_stopped(db: Connection, history: FindingHistory) -> None:
     """The curator would take it back again at once."""
-    if await (await db.execute(_STOPPED, (investigation,))).fetchone() is not None:
+    if await (await db.execute(_STOPPED, (history.investigation_id,))).fetchone() is not None:
         raise click.ClickException("a breaker stops it; see `openerrata breaker show`")
+    beyond = await (await db.execute(_BEYOND, (history.claim_id,))).fetchone()
+    if history.state == "SUSPENDED" and beyond is not None:
+        raise click.ClickException(
+            f"its variant shows {format_count(beyond[0], 'finding')} a day, and as many of that day stand; "
+            "see `openerrata variant show`"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -13,8 +14,11 @@ import pytest
 from contracts.topology import ERRATA
 from contracts.v1 import BreakerChanged, FindingChanged
 from kit.bus import Bus
+from kit.database import Database
 from kit.history import read_history
 from kit.pages import read_last_sequence
+from services.commands.breaker import limit_unknown
+from services.curator.record.volumes import SqlVolumes
 from tests.support.forked import Forked, without_blobs
 from tests.support.gateway import Running, migrated, serving
 from tests.support.public_record import Article, Finding
@@ -148,3 +152,23 @@ async def test_while_new_findings_are_stopped_only_older_ones_are_released(
     code, said = await run("release", new, "--note", "It is right.", "--mistake")
     assert (code, said) == (1, "Error: a breaker stops it; see `openerrata breaker show`")
     assert (await run("release", CLAIM, "--note", "It is right.", "--mistake"))[0] == 0
+
+
+async def test_nothing_is_released_that_its_variants_quota_leaves_no_place_for(
+    running: Running, run: Run, database_url: str
+) -> None:
+    now, later = datetime.now(UTC), str(LATER.claim(0)[0])
+    curator = Database(database_url, role="curator")
+    (unknown,) = await SqlVolumes(curator).unknown(now)
+    await curator.close()
+    limited = limit_unknown(unknown, through=0, why="It is clean.", by="A", now=now - timedelta(days=1))
+    await run("suspend", later, "--note", "It was doubted.")
+    await Published(running, database_url).tell(limited.model_copy(update={"quota": 1}))
+    code, said = await run("release", later, "--note", "It is right.", "--mistake")
+    assert (code, said) == (
+        1,
+        "Error: its variant shows 1 finding a day, and as many of that day stand; see `openerrata variant show`",
+    )
+    await run("suspend", CLAIM, "--note", "It was doubted.")
+    await Published(running, database_url).tell()  # nothing more; the tables then hold all
+    assert (await run("release", later, "--note", "It is right.", "--mistake"))[0] == 0
