@@ -64,7 +64,8 @@ class Nats:
 
     def ready(self) -> bool:
         """Whether our own process listens and reports health."""
-        return listens(self._child.pid, self._ports) and is_healthy(self._monitor_port, "/healthz")
+        # In this order: who listens is read from a list of all connections, which takes longer than a refusal.
+        return is_healthy(self._monitor_port, "/healthz") and listens(self._child.pid, self._ports)
 
     def ports_taken(self) -> bool:
         return not are_free(self._ports) or any("address already in use" in line for line in self._child.last_lines())

@@ -16,6 +16,7 @@ from kit.embedded.ports import LOOPBACK
 
 PORT_RESTARTS = 5
 POLL_S = 0.01
+MAX_POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
 
     Raises: EmbeddedError when one ends for another reason, or is not ready in time.
     """
-    deadline = time.monotonic() + timeout_s
+    began = time.monotonic()
     restarts_left = PORT_RESTARTS
     waiting = dict(running)
     while waiting:
@@ -83,9 +84,12 @@ def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
                 waiting[restarted] = running[restarted] = server
             elif server.ready():
                 del waiting[child]
-            elif time.monotonic() > deadline:
+            elif time.monotonic() - began > timeout_s:
                 raise child.late()
-        time.sleep(POLL_S)  # start() blocks by design and is called before the event loop
+        if waiting:
+            # Each look takes time from the servers, so they become rarer. start() blocks by design and is called before
+            # the event loop.
+            time.sleep(min(max(POLL_S, (time.monotonic() - began) / 5), MAX_POLL_S))
 
 
 def is_healthy(port: int, path: str) -> bool:

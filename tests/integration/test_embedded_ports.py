@@ -16,6 +16,7 @@ from kit.embedded.nats import Nats
 from kit.embedded.ports import GRPC_OFFSET, LOOPBACK, POLL_S, are_free, ensure_ports, listening, listens
 from kit.embedded.seaweedfs import SeaweedFs
 from kit.embedded.server import Endpoints, Server, ServerHome, wait_until_ready
+from tests.support.servers import nats_server
 
 
 class Scripted:
@@ -24,6 +25,7 @@ class Scripted:
     def __init__(self, folder: Path, *, ends: int, taken: bool = True, ever_ready: bool = True) -> None:
         self._folder, self._ends, self._taken, self._ever_ready = folder, ends, taken, ever_ready
         self.children: list[Child] = []
+        self.looks = 0
 
     def start(self) -> Child:
         command = ("false",) if len(self.children) < self._ends else ("sleep", "60")
@@ -31,6 +33,7 @@ class Scripted:
         return self.children[-1]
 
     def ready(self) -> bool:
+        self.looks += 1
         return self._ever_ready and len(self.children) > self._ends
 
     def ports_taken(self) -> bool:
@@ -72,6 +75,43 @@ def test_a_server_that_is_never_ready_is_a_failure(tmp_path: Path) -> None:
     with pytest.raises(EmbeddedError, match="not ready in time"):
         wait_until_ready({scripted.start(): scripted}, 0.05)
     scripted.stop()
+
+
+class Clock:
+    """Time that passes only where it is slept."""
+
+    now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def test_a_server_is_asked_ever_more_rarely_whether_it_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kit.embedded.server.time", Clock())
+    scripted = Scripted(tmp_path, ends=0, ever_ready=False)
+    with pytest.raises(EmbeddedError, match="not ready in time"):
+        wait_until_ready({scripted.start(): scripted}, 1)
+    assert 15 < scripted.looks < 40
+    scripted.stop()
+
+
+def test_the_list_of_connections_is_read_only_once_the_broker_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[bool] = []
+
+    def noted(pid: int, ports: tuple[int, ...]) -> bool:
+        read.append(listens(pid, ports))
+        return read[-1]
+
+    monkeypatch.setattr("kit.embedded.nats.listens", noted)
+    with nats_server(tmp_path):
+        assert read == [True]
 
 
 def test_a_socket_belongs_to_the_process_that_holds_it() -> None:
