@@ -8,6 +8,8 @@ Loaded as a pytest plugin, or used through the plain functions.
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -121,9 +123,16 @@ class Servers:
 
 @contextlib.contextmanager
 def nats_server(folder: Path, *, durable: bool = False) -> Iterator[EmbeddedStack]:
-    """A NATS server of one's own, empty, on its own port; stop() and start() keep its data and its address."""
+    """A NATS server of one's own, empty, on its own port; stop() and start() keep its data and its address.
+
+    It is killed in the end: closing streams that nothing reads again takes it 0.3 s.
+    """
     with EmbeddedStack(folder / "nats-server", durable=durable, services=("nats",)) as server:
-        yield server
+        try:
+            yield server
+        finally:
+            for pid in server.pids.values():
+                os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")
