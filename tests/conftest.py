@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import structlog
 from hypothesis import settings
 
 from kit import bus as kit_bus
@@ -30,6 +31,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # A machine that runs three brokers, a database for each test and browsers stalls for seconds at times.
 kit_bus.API_TIMEOUT_S = 30.0
+
+# By itself it draws each error with the variables of every frame where a package for that happens to be installed: that
+# takes 0.1 s and more. As text a traceback says what a failed test needs.
+structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
 
 LONG = 80
 MEMORY = Path("/dev/shm")
