@@ -313,7 +313,8 @@ def test_the_schemes_of_forty_thousand_pictures_are_read_without_parsing_each() 
     urls = ["http://a"] * 40_000
     body = json.dumps(urls).encode()
     checked_s = cpu_s(lambda: [ada_url.check_url(url) for url in urls], tries=4)
-    assert cpu_s(lambda: TypeAdapter(WebPictures).validate_json(body), tries=4) < 4 * checked_s
+    most_s = 4 * checked_s
+    assert cpu_s(lambda: TypeAdapter(WebPictures).validate_json(body), tries=4, below_s=most_s) < most_s
 
 
 @settings(max_examples=500)
