@@ -23,17 +23,17 @@ from services.projector.ports import Extent
 
 Ref = TypeVar("Ref", TextRef, EphemeralRef)
 AWAITED_PREFIXES: Final = tuple(f"{PREFIX}{aggregate}." for aggregate in ("version", "erasure", "entity_erasure"))
-"""Readers wait until their observation is in the read model, operators until something is erased: batches with these
-are not delayed."""
+"""Subjects whose batches are not delayed: readers wait for their observation in the read model, operators for an
+erasure."""
 UNHURRIED: Final = frozenset({JOBS.name})
-"""Who asks for a job is answered from the stream, so its tables may be a moment late."""
+"""Streams whose batches are always delayed: the job API answers from the stream, not from these tables."""
 
 
 class StoredTexts:
-    """Texts in the blob store, and those that expire, on the broker."""
+    """Reads texts from the blob store, and expiring texts from the broker's bucket."""
 
     def __init__(self, blobs: Blobs, words: TextBucket | None) -> None:
-        """Shapes: `words` is None where there are none, as after a restore."""
+        """Shapes: `words` is None if there is no such bucket, as after a restore."""
         self._blobs = blobs
         self._words = words
 
@@ -42,7 +42,7 @@ class StoredTexts:
         return await _fetch(refs, self._blobs.get_text)
 
     async def fetch_words(self, refs: Iterable[EphemeralRef]) -> dict[str, str]:
-        """The same of texts that expire."""
+        """Fetch expiring texts in the same way."""
         return {} if self._words is None else await _fetch(refs, partial(read, self._words))
 
 
@@ -78,7 +78,7 @@ class BusLog:
         self._batch = batch
 
     async def extent(self, stream: str) -> Extent:
-        """Ask the broker."""
+        """The first and last sequence that the broker has."""
         state = (await self._bus.jetstream.stream_info(stream)).state
         return Extent(state.first_seq, state.last_seq)
 

@@ -1,7 +1,7 @@
-"""Follows one stream: what has arrived is applied as one batch, while the next one forms.
+"""Follows one stream: applies the messages that have arrived as one batch, while the next one forms.
 
 The position is stored in the database. After a failure the caller starts again from there; nothing is lost or applied
-twice. Of several projectors of one read model one follows a stream; the others stand by and take over when its session
+twice. Of several projectors of one read model, one follows a stream; the others stand by and take over when its session
 ends.
 """
 
@@ -20,13 +20,13 @@ from services.projector.store.store import Store
 
 POLL_S: Final = 0.05
 CLAIM_POLL_S: Final = 1.0
-"""Polled: a statement that waits for a lock would keep its snapshot and block vacuum."""
+"""The claim is polled: a statement that waits for a lock would keep its snapshot and block vacuum."""
 
 log = structlog.get_logger(__name__)
 
 
 class Metrics:
-    """What the projector counts."""
+    """Counters and gauges of the projector."""
 
     def __init__(self, registry: CollectorRegistry, position: Gauge) -> None:
         self.position = position

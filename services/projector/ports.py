@@ -14,10 +14,10 @@ class Texts(Protocol):
     """Texts that are too long to travel inside a fact."""
 
     async def fetch(self, refs: Iterable[TextRef]) -> dict[str, str]:
-        """Those that exist, by hash. Raises: if the store cannot be reached."""
+        """The texts that exist, by hash. Raises: BlobsUnavailable: the store cannot be reached."""
 
     async def fetch_words(self, refs: Iterable[EphemeralRef]) -> dict[str, str]:
-        """The same of texts that expire."""
+        """The expiring texts that still exist, by hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Log(Protocol):
     """The streams of facts."""
 
     async def extent(self, stream: str) -> Extent:
-        """What the stream holds now."""
+        """The first and last sequence that the stream holds now."""
 
     def follow(self, stream: str, start: int) -> AsyncIterator[Sequence[StoredMessage]]:
         """Everything from `start` on, in order, without an end."""

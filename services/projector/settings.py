@@ -19,5 +19,5 @@ class ProjectorSettings(BaseSettings):
 
     @property
     def view_rules(self) -> ViewRules:
-        """What views are worth."""
+        """The limits on what views count."""
         return ViewRules(self.ip_range_credit_cap, self.corroborating_ranges)

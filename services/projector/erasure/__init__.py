@@ -1,1 +1,1 @@
-"""What leaves tables, ledger, stream and blobs when a root is erased."""
+"""Erases a root from tables, ledger, stream and blob store."""

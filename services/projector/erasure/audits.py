@@ -1,4 +1,4 @@
-"""The facts of a job, an assertion and an account in the ledger, and what of them is still under way."""
+"""Finds the ledger's facts of a job, an assertion or an account, and the work on them that has not ended."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from services.projector.store.load import Connection
 _OPEN_JOB: Final = "SELECT 'job ' || id FROM readmodel.job WHERE ended_at IS NULL AND "
 _OPEN_RUN: Final = """SELECT 'run ' || run_id FROM readmodel.run_attempt
     WHERE completed_at IS NULL AND started_at > now() - interval '15 minutes' AND subject_id """
-"""One without an end after that time is lost. Source: lifecycle.audits.cache.LONGEST_RUN."""
+"""A run without an end after 15 minutes is lost. Source: lifecycle.audits.cache.LONGEST_RUN."""
 
 
 async def find_open_job(db: Connection, job: UUID) -> str | None:
-    """The job, or a run of its, that has not ended."""
+    """The job or one of its runs, if it has not ended."""
     return await _find_one(db, f"{_OPEN_JOB} id = %(id)s UNION ALL {_OPEN_RUN} = %(id)s", job)
 
 
 async def find_open_assertion(db: Connection, assertion: UUID) -> str | None:
-    """A job that makes the claim, or a run about it, that has not ended."""
+    """A job that makes the claim or a run about it, if one has not ended."""
     of = "id IN (SELECT job_id FROM readmodel.job_claim WHERE assertion_id = %(id)s)"
     return await _find_one(db, f"{_OPEN_JOB} {of} UNION ALL {_OPEN_RUN} = %(id)s", assertion)
 
 
 async def find_open_account(db: Connection, account: UUID) -> str | None:
-    """A job of the account, or a run of one, that has not ended."""
+    """A job of the account or a run of such a job, if one has not ended."""
     of = "IN (SELECT id FROM readmodel.job WHERE account_id = %(id)s)"
     return await _find_one(db, f"{_OPEN_JOB} account_id = %(id)s UNION ALL {_OPEN_RUN} {of}", account)
 
 
 async def read_job(db: Connection, job: UUID, names: set[str]) -> list[StoredFact]:
-    """All facts of a job: its own, its keys', its own steps'. Credit and analyses stay: others use them."""
+    """All facts of a job, of its idempotency keys and of its own steps. Credit and analyses stay: others use them."""
     bound = await _read_naming(db, job, lambda event: isinstance(event, JobIdempotencyKeyBound) and event.job_id == job)
     return _sort([*bound, *await read_facts_of_keys(db, JOBS.name, _list_keys([job]))])
 
@@ -56,7 +56,7 @@ async def read_assertion(db: Connection, assertion: UUID, names: set[str]) -> li
 
 
 async def read_account(db: Connection, account: UUID, names: set[str]) -> list[StoredFact]:
-    """All facts of an account: its jobs', its keys', its credit's, its flags'."""
+    """All facts of an account, of its jobs, idempotency keys, credit and flags."""
     own = await _read_naming(db, account, lambda event: getattr(event, "account_id", None) == account)
     jobs = [fact.event.job_id for fact in own if isinstance(fact.event, JobRequested)]
     return _sort([*own, *await read_facts_of_keys(db, JOBS.name, _list_keys(jobs))])
@@ -71,7 +71,7 @@ def _sort(facts: Iterable[StoredFact]) -> list[StoredFact]:
 
 
 async def _read_naming(db: Connection, id_: UUID | str, wanted: Callable[[Event], bool]) -> list[StoredFact]:
-    """Facts that name an id anywhere, and that are wanted."""
+    """Facts whose envelope contains the id and whose event is `wanted`."""
     needle: dict[str, object] = {"needle": str(id_).encode()}
     return await read_facts(db, JOBS.name, "position(%(needle)s::bytea IN envelope) > 0", needle, wanted)
 

@@ -1,8 +1,8 @@
-"""Erasing a root: every fact of it loses its body in the stream and in the ledger, and its blobs go.
+"""Erases a root: removes the bodies of all its facts from the stream and the ledger, and its blobs.
 
-The erasure is itself a fact, published before anything is removed and naming each place with its hash, so the chain can
-be proved afterwards and a rebuild ends with the same tables. Every step can be repeated: bodies in the ledger go last,
-and as long as they are there a second run finds what the first one left.
+The erasure is itself a fact, published before anything is removed. It names the sequence and hash of each erased fact,
+so the chain can be verified afterwards and a rebuild ends with the same tables. Every step can be repeated: bodies in
+the ledger are removed last, and from them a second run finds what the first one left.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ POLL_S: Final = 0.05
 TIMEOUT_S: Final = 15.0
 """How long the position may stay the same before the erasure fails."""
 ANSWERS: Final = "answers"
-"""The prefix of the blob store for answers that do not expire."""
+"""The prefix in the blob store of models' answers that do not expire."""
 _BLOB: Final = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 
 
@@ -66,16 +66,16 @@ class Eraser(Protocol):
     """What erasing does outside the database."""
 
     async def order(self, event: ErasureOrder) -> tuple[UUID, int]:
-        """Publish the erasure; its event id and where it is stored."""
+        """Publish the erasure; returns its event id and its sequence."""
 
     async def erase_messages(self, root: Root, sequences: Sequence[int]) -> None:
-        """Remove facts from the stream, and with their dead letters and redeliveries; missing ones are no error."""
+        """Remove facts from the stream, with their dead letters and redeliveries; missing ones are no error."""
 
     async def erase_blob(self, blob: StoredBlob) -> None:
         """Remove an object; a missing one is no error."""
 
     async def erase_folder(self, place: str) -> None:
-        """Remove what models answered, also what no fact names because its worker died before it published any."""
+        """Remove a folder of models' answers, also those that no fact names because the worker died too early."""
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """How the facts of a root are found. Shapes: `facts` is given its id and the names that others call it by."""
+    """How to find the facts of a root. Shapes: `read` takes its id, and a set of the site's ids of it."""
 
     read: Callable[[Connection, UUID, set[str]], Awaitable[list[StoredFact]]]
     find_open: Callable[[Connection, UUID], Awaitable[str | None]]
@@ -114,10 +114,10 @@ async def erase(
     names: Iterable[str] = (),
     timeout_s: float = TIMEOUT_S,
 ) -> Erased:
-    """Erase a root; what is published about it meanwhile is erased too.
+    """Erase a root, with facts about it that are published meanwhile.
 
-    `head` is where the stream ends now. `names` are ids that its site gives it, as far as they are known: observations
-    hold those and not ours, so without any every observation is looked at.
+    `head` is the stream's last sequence. `names` are the site's ids of a post, as far as known: observations hold these
+    instead of ours, so without any, every observation is read.
 
     Raises: WorkOpen, ProjectorNotRunning.
     """
@@ -176,7 +176,7 @@ async def _is_erased(db: Connection, root: Root, id_: UUID) -> bool:
 
 
 async def _flush_to_disk(db: Connection) -> None:
-    """The projector's commits do not wait for the disk; one that does takes all earlier ones with it."""
+    """Commit synchronously, which also flushes the projector's earlier commits: these do not wait for the disk."""
     async with db.transaction():
         await db.execute("SET LOCAL synchronous_commit = on")
         await db.execute("SELECT pg_current_xact_id()")
@@ -194,7 +194,7 @@ def _make_order(
 
 
 def _find_blobs(facts: Iterable[StoredFact]) -> set[StoredBlob]:
-    """What the facts name: texts that expire lie under their hour, all else in the blob store under its hash."""
+    """The blobs that facts name: expiring texts by their hour, all others by their hash in the blob store."""
     found = {
         StoredBlob(ref.sha256, ref.place, f"{ref.until:%Y-%m-%dT%H}:00:00")
         for each in facts
@@ -218,7 +218,7 @@ def find_ephemeral(value: object) -> Iterator[EphemeralRef]:
 
 
 def _find_answers(facts: Iterable[StoredFact]) -> set[str]:
-    """The folders of what models answered: of an investigation, or of a run until an hour."""
+    """The folders of models' answers: of an investigation, or of a run whose texts expire."""
     found = set()
     for each in facts:
         if (investigation := getattr(each.event, "investigation_id", None)) is not None:
@@ -230,7 +230,7 @@ def _find_answers(facts: Iterable[StoredFact]) -> set[str]:
 
 
 async def _find_unused(db: Connection, root: Root, blobs: set[StoredBlob], but: Sequence[int]) -> list[StoredBlob]:
-    """Those of the blobs that no other fact refers to; of texts that expire, until the same hour."""
+    """The blobs that no other fact refers to; for an expiring text, with the same hour."""
     given = sorted(blobs, key=lambda blob: (blob.sha256, blob.hour))
     found = await db.execute(
         """SELECT place FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY blob(name, hour, place)

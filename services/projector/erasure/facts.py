@@ -25,7 +25,7 @@ class StoredFact:
 async def read_facts(
     db: Connection, stream: str, where: str, parameters: dict[str, object], wanted: Callable[[Event], bool]
 ) -> list[StoredFact]:
-    """Facts that the database finds and that are wanted, in pages, because most are not."""
+    """Facts that match `where` and whose event is `wanted`, read in pages, because most are not wanted."""
     facts: list[StoredFact] = []
     after, more = 0, True
     while more:
@@ -42,7 +42,7 @@ async def read_facts(
         for after, hash_, subject, envelope in rows:
             try:
                 event = decode(subject, bytes(envelope)).event
-            except Undecodable:  # it says nothing that anybody could read
+            except Undecodable:  # there is no event to match
                 continue
             if wanted(event):
                 facts.append(StoredFact(after, bytes(hash_), bytes(envelope), event))

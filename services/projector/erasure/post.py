@@ -1,4 +1,4 @@
-"""The facts of a post in the ledger: those that name it, and those of what these name."""
+"""Finds the ledger's facts of a post: those that name it, and those of the aggregates that these name."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ async def find_open_investigation(db: Connection, post: UUID) -> str | None:
 
 
 async def read_post(db: Connection, post: UUID, names: set[str]) -> list[StoredFact]:
-    """All facts of a post that still have bodies: first those that name it, then those of what these name.
+    """All facts of a post that still have bodies: those that name it, and those of the aggregates that these name.
 
-    Adds to `names` what the post is called by its site.
+    Adds the site's ids of the post to `names`.
     """
     own = await read_facts(
         db,
@@ -68,7 +68,7 @@ async def read_post(db: Connection, post: UUID, names: set[str]) -> list[StoredF
 
 
 def _is_observation_of(event: Event, post: UUID) -> bool:
-    """Whether it is an observation of the post; what the site says may differ from what the reader said."""
+    """Whether the event is an observation of the post, by the reader's id of it or by the site's."""
     if not isinstance(event, _OBSERVATIONS):
         return False
     pages = [event.page.post] if isinstance(event, CanonicalFetched) else []

@@ -1,4 +1,4 @@
-"""What can be erased: the things on which everything else hangs."""
+"""What can be erased: posts, jobs, assertions and accounts, each with all that belongs to it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ERASURES: Final = (ErasureOrdered, EntityErasureOrdered)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Root:
-    """Something that can be erased with all that hangs on it.
+    """Something that can be erased with all that belongs to it.
 
-    Shapes: `table` has its row, if there is one. `stream` has its facts; `find_id` is which one an event is about.
-    `erased` is the table that remembers what was erased, by `erased_id`. `shared` are tables of which several roots may
-    use a row; it goes with the last one that refers to it. `owner` are columns of rows that belong to it without a
-    reference. `loose` are columns that name a row without a reference, because they may come before it, each with the
-    table of that row.
+    Shapes: `table` has its row, if there is one. `stream` has its facts; `find_id` returns the id of the root that an
+    event is about. `erased` is the table of erased roots, by `erased_id`. `shared` are tables whose rows several roots
+    may use; such a row is deleted with the last root that refers to it. `owner` are columns that hold the root's id
+    without a foreign key. `loose` are columns without a foreign key because their row may be written before the row
+    that it names, each with the table of the latter.
     """
 
     table: str
@@ -44,7 +44,7 @@ class Root:
 
 
 def _find_named(field: str, aggregate: str = "") -> Callable[[Event], UUID | None]:
-    """Finds the id in a field, of events of one aggregate or of all."""
+    """A function that returns the id in a field, for events of one aggregate or of all."""
 
     def find(event: Event) -> UUID | None:
         id_ = getattr(event, field, None)
@@ -54,7 +54,7 @@ def _find_named(field: str, aggregate: str = "") -> Callable[[Event], UUID | Non
 
 
 def _find_subject(field: str, aggregate: str) -> Callable[[Event], UUID | None]:
-    """The same, and of the runs about it."""
+    """As `_find_named`, and also for the runs about that aggregate."""
     of_aggregate = _find_named(field, f"{aggregate}.")
 
     def find(event: Event) -> UUID | None:
@@ -64,7 +64,7 @@ def _find_subject(field: str, aggregate: str) -> Callable[[Event], UUID | None]:
 
 
 def _find_assertion(event: Event) -> UUID | None:
-    """The assertion of an event; nor can an entry be published for one that is erased."""
+    """The assertion of an event; also of `EntryPublished`, so that an erased assertion gets no entry."""
     return event.assertion_id if isinstance(event, EntryPublished) else _OF_ASSERTION(event)
 
 
@@ -95,7 +95,7 @@ ASSERTION: Final = Root(
     erased_id="entity_id",
     loose=(("assertion_id", "assertion"), ("subject_id", "assertion"), ("entity_id", "entry")),
 )
-"""With its entry, which is nothing without it."""
+"""Its entry is erased with it."""
 ACCOUNT: Final = Root(
     table="account",
     stream=JOBS.name,
@@ -105,7 +105,7 @@ ACCOUNT: Final = Root(
     owner=("account_id",),
     loose=(("subject_id", "job"),),
 )
-"""With its jobs and its credit; the row with its name is the operator's and no part of the read model."""
+"""Its jobs and credit are erased with it; the row with its name is the operator's and not in the read model."""
 ROOTS: Final = (POST, JOB, ASSERTION, ACCOUNT)
 ENTITIES: Final[dict[EntityType, Root]] = {"JOB": JOB, "ASSERTION": ASSERTION, "ACCOUNT": ACCOUNT}
 

@@ -1,7 +1,7 @@
-"""What leaves the tables when a root is erased: every row that hangs on it, and what only it had use for.
+"""Deletes a root's rows from the tables: all that belong to it, and shared rows that nothing else uses.
 
-Which rows these are is read from the tables' own references, so a table added tomorrow cannot be overlooked, as long as
-it refers to what it is about or names it as these do.
+The rows are found by the tables' foreign keys, so a new table cannot be overlooked, as long as it has one or names its
+root in a column that the root lists.
 """
 
 from __future__ import annotations
@@ -37,34 +37,33 @@ NOT_OWNED: Final = (
     "stage_config",
     "variant",
 )
-"""What has no root of its own: what was erased or configured, and counts that triggers keep up; labels, which
-subscribers have until the end of the label is published; and samples and lists of controls, of which only
-places of posts are erased; and what variants and breakers are, which name no post; and
-publishers, whose counts name no claim; metrics, and causes of errors, whose id of a claim says nothing once
-that is gone."""
+"""Tables without a root: what was erased or configured, and counts that triggers maintain; labels, which
+subscribers have until the end of the label is published; samples and lists of controls, of which only the
+places of posts are erased; variants and breakers, which name no post; publishers, whose counts name no claim;
+metrics; and causes of errors, whose claim id means nothing once the claim is erased."""
 
 _ADDRESSES: Final = """
     UPDATE image_blob b SET original_url = (SELECT p.source_url FROM investigation_picture p
         JOIN investigation_input i USING (investigation_id) WHERE p.content_hash = b.content_hash
         ORDER BY i.created_at, p.investigation_id, p.original_index LIMIT 1)
     WHERE b.content_hash = ANY (%s)"""
-"""A picture that others need too is known by the address at which the first of those found it."""
+"""Sets the address of a shared picture to the one at which the first remaining investigation found it."""
 
 _OBJECTIONS: Final = """
     DELETE FROM flag WHERE claim_sha256 = (SELECT canonical_sha256 FROM assertion WHERE id = %s)"""
-"""They name a claim by its words, which several assertions may share."""
+"""Flags name a claim by the hash of its words, which several assertions may share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Rows of a table that go: those for which `where` holds, given the root and what hangs on it."""
+    """Rows of a table to delete: those that match `where`, whose parameters are ids by table."""
 
     table: str
     where: str
 
 
 async def find_erased(db: Connection, roots: Sequence[Root], facts: Iterable[Fact]) -> set[int]:
-    """The sequences of those facts that are about roots erased earlier. Shapes: `roots` share their `erased`."""
+    """The sequences of facts about roots that were erased earlier. Shapes: `roots` share one table `erased`."""
     about = [
         (fact.sequence, id_)
         for fact in facts
@@ -82,7 +81,7 @@ async def find_erased(db: Connection, roots: Sequence[Root], facts: Iterable[Fac
 
 
 async def erase(db: Connection, fact: Fact, order: ErasureOrder) -> None:
-    """Remove a root's row with all that hangs on it, and remember that it is erased."""
+    """Delete a root's row with all rows that belong to it, and record that it is erased."""
     root, id_ = find_root(order)
     await db.execute(
         f"INSERT INTO {root.erased} VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING".encode(),  # noqa: S608 (our names)
@@ -96,7 +95,7 @@ async def erase(db: Connection, fact: Fact, order: ErasureOrder) -> None:
     named = {table for _, table in root.loose}
     given: dict[str, list[UUID]] = {root.table: [id_]}
     for owned in owned_tables(root):
-        if owned.table in named and owned.table != root.table:  # a rebuild may not have that row any more
+        if owned.table in named and owned.table != root.table:  # during a rebuild that row may be missing already
             found = await db.execute(f"SELECT id FROM {owned.table} WHERE {owned.where}".encode(), given)  # noqa: S608 (our names)
             given[owned.table] = [each for (each,) in await found.fetchall()]
     shared: dict[str, set[str | UUID]] = {}
@@ -115,7 +114,7 @@ async def erase(db: Connection, fact: Fact, order: ErasureOrder) -> None:
 
 @cache
 def owned_tables(root: Root) -> tuple[Owned, ...]:
-    """Every table with rows that hang on a root, parents before children."""
+    """Every table with rows that belong to a root, parents before children."""
     of_root = f"= ANY (%({root.table})s)"
     owned: dict[str, Owned] = {root.table: Owned(root.table, f"id {of_root}")} if root.table in READMODEL.tables else {}
     for table in READMODEL.sorted_tables:
@@ -134,7 +133,7 @@ def owned_tables(root: Root) -> tuple[Owned, ...]:
 
 @cache
 def loose_tables(root: Root) -> tuple[Owned, ...]:
-    """The tables that only name what they are about; some of them are referred to, so they go last."""
+    """The tables that name a root without a foreign key; others may refer to them, so delete from them last."""
     owned = {each.table for each in owned_tables(root)}
     return tuple(
         Owned(table.name, " OR ".join(clauses))
@@ -154,7 +153,7 @@ def _find_references(table: Table) -> Iterator[tuple[str, str, str]]:
 
 @cache
 def _shared_queries(root: Root) -> tuple[tuple[str, str], ...]:
-    """Queries for what a root's rows share with others, each with the table it is in."""
+    """Queries for the shared rows that a root's rows refer to, each with their table."""
     where = {owned.table: owned.where for owned in owned_tables(root)}
     return tuple(
         (f"SELECT {column} FROM {table.name} WHERE {column} IS NOT NULL AND ({where[table.name]})", parent)  # noqa: S608 (our names)

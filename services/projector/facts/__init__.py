@@ -1,1 +1,1 @@
-"""Facts: read from stored bytes, put in order, and whose fault it is when one fails."""
+"""Reads facts from stored bytes, puts them in order, and classifies errors."""

@@ -15,7 +15,10 @@ from services.projector.facts.fact import Fact, Need, find_need, makes
 
 @dataclass(frozen=True, slots=True)
 class Arranged:
-    """Shapes: `parked` is (fact, what it awaits); `released` were parked earlier and wait no longer, or for another."""
+    """Facts in the order to apply them, and those that wait.
+
+    Shapes: `parked` is (fact, what it awaits); `released` were parked earlier and wait no longer, or for another need.
+    """
 
     ordered: tuple[Fact, ...]
     parked: tuple[tuple[Fact, Need], ...]
@@ -25,7 +28,7 @@ class Arranged:
 def arrange(facts: Iterable[Fact], known: AbstractSet[Need], waiting: Mapping[Need, Sequence[Fact]]) -> Arranged:
     """Put each fact after what it needs.
 
-    Shapes: `known` holds those needs of the facts that are met already; `waiting` the facts parked earlier.
+    Shapes: `known` are the needs that are met already; `waiting` has the facts parked earlier, by need.
     """
     order = _Order(known, waiting)
     for fact in facts:
@@ -44,7 +47,7 @@ class _Order:
         self._released: dict[int, Fact] = {}
 
     def add(self, fact: Fact) -> None:
-        """Apply the fact, and then those that waited for what it makes; or park it."""
+        """Append the fact, then those that waited for what it makes; or park it."""
         need = find_need(fact.event)
         if need is not None and need not in self._met:
             self._parked.setdefault(need, []).append(fact)

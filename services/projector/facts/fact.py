@@ -91,7 +91,7 @@ _WORDS: Final[dict[type[Event], tuple[str, ...]]] = {
 _WITH_TEXTS: Final = frozenset((VersionRegistered, VersionSeen, VersionVerified, InvestigationStarted))
 _OTHERWISE: Final = {"started": "investigation_id", "extracted": "job_id"}
 _IDS: Final = {kind: attrgetter(_OTHERWISE.get(kind, f"{kind}_id")) for kind in get_args(Kind)}
-"""Where an event has the id of each kind."""
+"""Reads the id of each kind from an event."""
 _NEEDS: Final[dict[type[Event], Kind]] = {
     VersionSeen: "version",
     VersionVerified: "version",
@@ -185,6 +185,6 @@ def snapshot_refs(event: Event) -> Iterator[TextRef]:
 
 
 def find_words(event: Event) -> Iterator[EphemeralRef]:
-    """The words of a fact that the tables show while they are kept."""
+    """The expiring texts of a fact that the tables show while they are kept."""
     for name in _WORDS.get(type(event), ()):
         yield getattr(event, name)

@@ -13,8 +13,8 @@ from kit.blobs import BlobsUnavailable
 from services.projector.ledger.chain import LedgerBroken
 
 REFUSALS: Final = frozenset({"21", "22", "23", "54", "P0"})
-"""Classes of errors that a row causes by what it holds: a key twice in one statement, data, constraint, size beyond a
-limit, a trigger's word. Source: PostgreSQL documentation, appendix A."""
+"""SQLSTATE classes of errors that a row's content causes: a key twice in one statement, data, constraint, size beyond a
+limit, a trigger's exception. Source: PostgreSQL documentation, appendix A."""
 SERVER_ERRORS: Final = (LedgerBroken, BlobsUnavailable, OSError, MemoryError)
 """OSError includes lost connections and timeouts."""
 MAX_CHARACTERS: Final = 500
@@ -33,7 +33,7 @@ def is_fault_of_fact(error: Exception) -> bool:
 
 
 def describe_error(error: Exception) -> str:
-    """One line for the record, the same whenever the fact is applied again."""
+    """The error in one line, the same whenever the fact is applied again."""
     message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
     line = f"{type(error).__name__}: {message or error}"
     return line.encode(errors="replace").decode()[:MAX_CHARACTERS]

@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Messages of one stream in their order, and those of them that are facts.
+    """Messages of one stream in their order, and the facts among them.
 
     Shapes: `ids` has the event id of every message that could be decoded, by sequence. `refusals` are of messages that
     are not among the facts.
@@ -51,7 +51,7 @@ class Batch:
 
 
 def read(records: Sequence[StoredMessage], skipped: Mapping[int, str] | None = None) -> Batch:
-    """Decode messages of one stream; those that cannot be decoded stay among the records.
+    """Decode messages of one stream; undecodable ones stay among the records.
 
     Shapes: `skipped` has an operator's reason by sequence; these are not even decoded.
     """

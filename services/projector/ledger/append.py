@@ -1,4 +1,4 @@
-"""Appending to the ledger, and comparing with what it holds already.
+"""Appends facts to the ledger, and compares those that it has already.
 
 The ledger outlives the tables: after they are lost, the same facts come again and must be the same.
 """
@@ -34,9 +34,9 @@ class Entry(NamedTuple):
 
 
 async def make_entries(db: Connection, batch: Batch, previous: bytes | None, ledger_end: int) -> list[Entry]:
-    """Entries that the ledger does not have yet, chained to `previous`. `ledger_end` is its last sequence.
+    """The entries that the ledger lacks, chained to `previous`. `ledger_end` is its last sequence.
 
-    Raises: Altered: the ledger holds another fact in one's place. LedgerBroken: it lacks the one before.
+    Raises: Altered: the ledger has another fact at that sequence. LedgerBroken: it lacks the fact before the first.
     """
     first = batch.records[0].sequence
     held = await _read_hashes(db, batch.stream, first, batch.records[-1].sequence) if ledger_end >= first else {}
@@ -59,7 +59,7 @@ async def make_entries(db: Connection, batch: Batch, previous: bytes | None, led
 
 
 async def append(db: Connection, entries: Sequence[Entry]) -> None:
-    """Write rows that follow each other."""
+    """Insert consecutive entries."""
     await db.execute(_INSERT, [list(column) for column in zip(*entries, strict=True)])
 
 

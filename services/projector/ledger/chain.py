@@ -16,14 +16,14 @@ class LedgerBroken(Exception):
 
 
 class Hole(LedgerBroken):
-    """A fact that should come next is not there."""
+    """The next fact of a stream is missing."""
 
     def __init__(self, stream: str, expected: int, found: int) -> None:
         super().__init__(f"{stream}: expected sequence {expected}, found {found}; {found - expected} missing")
 
 
 class Altered(LedgerBroken):
-    """A fact is not what it was."""
+    """A fact differs from the one that the ledger holds."""
 
     def __init__(self, stream: str, sequence: int) -> None:
         super().__init__(f"{stream}: the fact {sequence} is not the one the ledger holds")

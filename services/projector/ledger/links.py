@@ -23,7 +23,7 @@ class Link:
     erased: bool
 
     def follows(self, previous: bytes) -> bool:
-        """Whether it stands, unaltered, after the fact with this hash; one that lost its body has its place only."""
+        """Whether the fact is unaltered and comes after the one with this hash; an erased one is not hashed again."""
         fact = self.record
         if self.erased:
             return self.previous == previous and not fact.data
@@ -32,7 +32,7 @@ class Link:
 
 
 async def read_links(db: Connection, stream: str, after: int) -> AsyncGenerator[Sequence[Link], None]:
-    """A stream of the ledger in its order, as it is, until there is no more."""
+    """The ledger's facts of a stream after a sequence, in order, not verified."""
     while True:
         found = await db.execute(
             """SELECT sequence, subject, envelope, stored_at, previous_hash, hash, erased_by IS NOT NULL

@@ -1,4 +1,4 @@
-"""Messages that the projector leaves out on an operator's order, as a last resort; on the record beside the ledger."""
+"""Messages that the projector leaves out on an operator's order, as a last resort; recorded beside the ledger."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Skip:
 
 
 async def record_skip(database: Database, skip: Skip, now: datetime) -> bool:
-    """Whether it is new; the first reason stands. The projector reads the record when it starts."""
+    """Record a skip; whether it is new. The first reason stands. The projector reads skips when it starts."""
     new = insert(skipped).values(**asdict(skip), skipped_at=now).on_conflict_do_nothing().returning(skipped.c.sequence)
     async with database.transaction() as connection:
         return (await connection.execute(new)).one_or_none() is not None

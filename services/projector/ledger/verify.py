@@ -21,7 +21,7 @@ from services.projector.store.load import Connection
 
 STALL_S: Final = 20.0
 TRIES: Final = 3
-"""A reader is put on any replica, which may lag for many minutes; another one may be put elsewhere."""
+"""The broker may place a consumer on a replica that lags for many minutes, and the next one on another."""
 ERASURES: Final = (f"{ErasureOrdered.SUBJECT}.", f"{EntityErasureOrdered.SUBJECT}.")
 
 
@@ -31,11 +31,11 @@ class BrokerStalled(Exception):
 
 @dataclass(slots=True)
 class StreamReport:
-    """What was found in one stream.
+    """The findings of one stream.
 
-    Shapes: `holes` are (first, last) of sequences the ledger lacks; `altered` break the chain; `differing` are other
-    messages on the stream; `lost` are no longer there though earlier ones are. `waiting` are not applied yet.
-    `erased` have lost their bodies to an erasure; those still on the stream nonetheless are `not_removed`.
+    Shapes: `holes` are (first, last) of sequences the ledger lacks; `altered` break the chain; `differing` are another
+    message on the stream; `lost` are missing from the stream although it has earlier ones. `waiting` is the number of
+    messages not applied yet, `erased` of facts without a body; `not_removed` are erased and still on the stream.
     """
 
     stream: str
@@ -51,13 +51,13 @@ class StreamReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong; facts that still wait are nothing wrong."""
+        """Whether nothing is wrong; facts that are not applied yet are no fault."""
         return not (self.holes or self.altered or self.differing or self.lost or self.not_removed)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found in all streams."""
+    """The findings of all streams."""
 
     streams: tuple[StreamReport, ...]
 
@@ -104,7 +104,7 @@ async def _verify(db: Connection, log: Log, stream: str) -> StreamReport:
                         report.differing.append(fact.sequence)
                 elif not item.erased and extent.first <= fact.sequence <= extent.last:
                     report.lost.append(fact.sequence)
-    end = (await log.extent(stream)).last  # what was applied meanwhile is behind the end of before
+    end = (await log.extent(stream)).last  # facts applied meanwhile lie beyond the end read before
     report.lost.extend(each for each in range(end + 1, report.last + 1) if each not in erased)
     report.erased = len(erased)
     unordered = (each for each, hash_ in erased.items() if (each, hash_) not in ordered)
@@ -114,7 +114,7 @@ async def _verify(db: Connection, log: Log, stream: str) -> StreamReport:
 
 
 def _erasures_in(fact: StoredMessage) -> Iterator[tuple[int, bytes]]:
-    """The places that an erasure names; a missing body that no erasure names was altered."""
+    """Sequence and hash of each fact that an erasure names; a body missing without an erasure counts as altered."""
     try:
         event = decode(fact.subject, fact.data).event
     except Undecodable:

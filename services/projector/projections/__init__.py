@@ -1,1 +1,1 @@
-"""What facts mean for the tables, one module for each stream."""
+"""What facts change in the tables: the rules of each stream, and a module for each subject."""

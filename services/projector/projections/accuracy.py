@@ -33,7 +33,7 @@ breaker_keys: Final = rows_by((_BREAKER, "scope"))
 
 
 def commit_keys(event: ControlCommitted) -> Sequence[RowKey]:
-    """The list; a set of cases for the bench is none."""
+    """The list's row; none for a set of cases for the bench."""
     return () if event.holds is not None else ((_BATCH, event.batch_id),)
 
 
@@ -119,7 +119,7 @@ def request(tables: Tables, fact: Fact, event: InvestigationRequested) -> None:
 
 
 def open_batch(tables: Tables, fact: Fact, event: ControlOpened, material: Material) -> None:
-    """A list is public; those of its posts that were erased have no row."""
+    """A list was published; its posts that were erased have no row."""
     batch = tables[CONTROL_BATCHES].get(event.batch_id)
     if batch is None or batch.opened_at is not None:
         return

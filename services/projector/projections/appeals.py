@@ -1,4 +1,4 @@
-"""Appeals: one is opened once and decided once, in the order of the stream."""
+"""Appeals: each is opened once and decided once, in the order of the stream."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ keys: Final = rows_by((_APPEAL, "appeal_id"))
 
 
 def open_appeal(tables: Tables, fact: Fact, event: AppealOpened, material: Material) -> None:
-    """Somebody objected. The table refuses what is about no investigation, as after an erasure."""
+    """An appeal was opened. The table refuses one about an unknown investigation, as after an erasure."""
     if tables[APPEALS].get(event.appeal_id) is None:
         tables[APPEALS].add(
             Appeal(
@@ -39,14 +39,14 @@ def open_appeal(tables: Tables, fact: Fact, event: AppealOpened, material: Mater
 
 
 def check_proof(tables: Tables, fact: Fact, event: AppealProofChecked, material: Material) -> None:
-    """An attempt to prove its author was looked at; what is proven once stays so."""
+    """An attempt to prove the appeal's author was checked; a proven appeal stays proven."""
     known = tables[APPEALS].get(event.appeal_id)
     if known is not None and known.by_author and known.proof != PROVEN:
         tables[APPEALS].put(replace(known, proof=event.outcome))
 
 
 def decide(tables: Tables, fact: Fact, event: AppealDecided, material: Material) -> None:
-    """It was decided; the first decision counts."""
+    """An appeal was decided; the first decision counts."""
     known = tables[APPEALS].get(event.appeal_id)
     if known is not None and known.outcome is None:
         tables[APPEALS].put(replace(known, outcome=event.outcome, reason=event.reason, decided_at=fact.at))

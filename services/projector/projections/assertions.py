@@ -1,7 +1,7 @@
-"""Claims as such and their analyses: what events say stays, their words are there while they are kept.
+"""Assertions and their analyses: what events say stays, their words only while they are kept.
 
-No row depends on whether words could be read, but for the words themselves; so a rebuild, which finds fewer of them,
-ends with the same rows once they have been purged in both.
+Only the words themselves depend on whether words could be read; so a rebuild, which finds fewer of them, ends with the
+same rows once they have been purged in both.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def analysis_keys(event: AssertionAnalysed) -> Sequence[RowKey]:
 
 
 def invalidation_keys(event: AssertionInvalidated) -> Sequence[RowKey]:
-    """An assertion and the analyses that serve no more."""
+    """The invalidated analysis, or the assertion and all its analyses."""
     if event.analysis_id is None:
         return (_ASSERTION, event.assertion_id), (_OF_ASSERTION, event.assertion_id)
     return ((_ANALYSIS, event.analysis_id),)
@@ -128,7 +128,7 @@ def analyse(tables: Tables, fact: Fact, event: AssertionAnalysed, material: Mate
 
 
 def invalidate(tables: Tables, fact: Fact, event: AssertionInvalidated, material: Material) -> None:
-    """One analysis, or each so far, serves no more; that quotes were withdrawn is remembered above other reasons."""
+    """One analysis, or each so far, is no longer used; withdrawn quotes replace any other reason."""
     for analysis in tables[rows.ANALYSES].current:
         if analysis.assertion_id != event.assertion_id or event.analysis_id not in (None, analysis.id):
             continue

@@ -27,7 +27,7 @@ Ended = InvestigationDrafted | InvestigationRetryScheduled | InvestigationFailed
 
 @lru_cache(4096)
 def attempt_id(investigation: UUID, number: int) -> UUID:
-    """An attempt: its investigation and its number."""
+    """The id of an attempt, which derives from its investigation and number."""
     return derive_uuid(ID_NAMESPACE, f"attempt\x1f{investigation}\x1f{number}")
 
 
@@ -37,7 +37,7 @@ def start_keys(event: Started) -> Sequence[RowKey]:
 
 
 def usage_keys(event: InvestigationAdvanced | Ended) -> Sequence[RowKey]:
-    """The rows of the attempt that a fact is about, with what it has cost."""
+    """The rows of the attempt that a fact is about, with those of its usage."""
     id_ = attempt_id(event.investigation_id, event.attempt)
     return (_ATTEMPT, id_), (expenses.EXPENSE, id_), (_USAGE, id_)
 
@@ -65,7 +65,7 @@ def advance(tables: Tables, fact: Fact, event: InvestigationAdvanced) -> None:
 
 
 def draft(tables: Tables, fact: Fact, event: InvestigationDrafted, material: Material) -> None:
-    """An attempt has its draft."""
+    """An attempt ended with its draft."""
     if (attempt := _known(tables, event)) is not None:
         _spend(tables, attempt, event.usage, fact.at)
         attempt.outcome, attempt.completed_at = "SUCCEEDED", fact.at

@@ -1,4 +1,4 @@
-"""Jobs: how far each has come, and what became of its claims. Of each event the first one counts."""
+"""Jobs: how far each has come, and the outcomes of its claims. Of each event the first one counts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def request(tables: Tables, fact: Fact, event: JobRequested, material: Material)
 
 
 def fetch(tables: Tables, fact: Fact, event: JobFetched, material: Material) -> None:
-    """Its article is there."""
+    """The article of a job was fetched."""
     job = _edit(tables, event)
     if job is None or job.fetched_at is not None:
         return
@@ -61,7 +61,7 @@ def fetch(tables: Tables, fact: Fact, event: JobFetched, material: Material) -> 
 
 
 def extract(tables: Tables, fact: Fact, event: JobExtracted, material: Material) -> None:
-    """Its claims are known."""
+    """The claims of a job were extracted."""
     runs.end(tables, fact, event.end)
     job = _edit(tables, event)
     if job is None or job.extracted_at is not None:
@@ -73,7 +73,7 @@ def extract(tables: Tables, fact: Fact, event: JobExtracted, material: Material)
 
 
 def plan(tables: Tables, fact: Fact, event: JobPlanned, material: Material) -> None:
-    """Its claims were looked up."""
+    """The claims of a job were looked up."""
     job = _edit(tables, event)
     if job is None or job.planned_at is not None:
         return
@@ -87,7 +87,7 @@ def plan(tables: Tables, fact: Fact, event: JobPlanned, material: Material) -> N
 
 
 def resolve(tables: Tables, fact: Fact, event: JobResolved, material: Material) -> None:
-    """Nothing more is waited for."""
+    """A job waits for no more analyses."""
     job = _edit(tables, event)
     if job is None or job.resolved_at is not None:
         return
@@ -99,7 +99,7 @@ def resolve(tables: Tables, fact: Fact, event: JobResolved, material: Material) 
 
 
 def end(tables: Tables, fact: Fact, event: JobEnded, material: Material) -> None:
-    """It is over."""
+    """A job ended."""
     runs.end(tables, fact, event.end)
     job = _edit(tables, event)
     if job is None or job.ended_at is not None:

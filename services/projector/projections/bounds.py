@@ -18,15 +18,15 @@ def title(value: str) -> str: ...
 @overload
 def title(value: str | None) -> str | None: ...
 def title(value: str | None) -> str | None:
-    """The beginning of a title."""
+    """A title, truncated; None if it is empty."""
     return value[:MAX_TITLE] if value else None
 
 
 def name(value: str) -> str:
-    """The beginning of a person's name."""
+    """A person's name, truncated."""
     return value[:MAX_NAME]
 
 
 def url(value: str) -> str:
-    """An address without what makes it too long: first its query goes, then its end."""
+    """A URL; one that is too long loses its query and fragment, and is then truncated."""
     return value if len(value) <= MAX_URL else value.partition("#")[0].partition("?")[0][:MAX_URL]

@@ -1,4 +1,4 @@
-"""Entries of the catalogue: published, edited, hidden, flagged. Events decide; words are there while they are kept."""
+"""Entries of the catalogue: published, edited, hidden, flagged. Rows have words only while these are kept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ flag_keys: Final = rows_by((_FLAG, "flag_id"))
 
 
 def publish(tables: Tables, fact: Fact, event: EntryPublished, material: Material) -> None:
-    """A claim has a page."""
+    """An entry was published."""
     tables[rows.ENTRIES].add(
         rows.Entry(
             id=event.entry_id,
@@ -51,7 +51,7 @@ def publish(tables: Tables, fact: Fact, event: EntryPublished, material: Materia
 
 
 def edit(tables: Tables, fact: Fact, event: EditMade, material: Material) -> None:
-    """It was changed. Without the words of its newest edit it has those of its publication."""
+    """An entry was edited. If the words of its newest edit are gone, it has those of its publication."""
     entry = tables[rows.ENTRIES].edit(event.entry_id)
     if entry is None:
         return
@@ -90,7 +90,7 @@ def edit(tables: Tables, fact: Fact, event: EditMade, material: Material) -> Non
 
 
 def stale(tables: Tables, fact: Fact, event: EntryStaled, material: Material) -> None:
-    """Parts of it are stale, unless the claim was analysed after that."""
+    """Parts of an entry are stale, unless its assertion was analysed after that."""
     entry = tables[rows.ENTRIES].edit(event.entry_id)
     if entry is not None and fact.sequence > entry.renewed_sequence:
         entry.stale = sorted({*entry.stale, *event.parts})
@@ -98,7 +98,7 @@ def stale(tables: Tables, fact: Fact, event: EntryStaled, material: Material) ->
 
 
 def renew(tables: Tables, fact: Fact, event: AssertionAnalysed, material: Material) -> None:
-    """Its assertion was analysed, which does not help an entry that no longer says what the assertion says."""
+    """An entry's assertion was analysed; a reworded entry stays stale, as it no longer says what the assertion says."""
     found = next((each for each in tables[rows.ENTRIES].current if each.assertion_id == event.assertion_id), None)
     entry = None if found is None else tables[rows.ENTRIES].edit(found.id)
     if entry is not None and fact.sequence > entry.renewed_sequence:
@@ -108,7 +108,7 @@ def renew(tables: Tables, fact: Fact, event: AssertionAnalysed, material: Materi
 
 
 def raise_flag(tables: Tables, fact: Fact, event: FlagRaised, material: Material) -> None:
-    """Somebody objects, with an account to an entry, or without one to quotes or a claim."""
+    """An objection was raised: with an account to an entry, or without one to quotes or a claim."""
     description = _read_objection(event, material)
     tables[rows.FLAGS].add(
         rows.Flag(
@@ -126,7 +126,7 @@ def raise_flag(tables: Tables, fact: Fact, event: FlagRaised, material: Material
 
 
 def resolve_flag(tables: Tables, fact: Fact, event: FlagResolved, material: Material) -> None:
-    """A moderator decided."""
+    """A moderator decided on an objection; the first decision counts."""
     flag = tables[rows.FLAGS].edit(event.flag_id)
     if flag is None or flag.resolved_at is not None:
         return

@@ -1,4 +1,4 @@
-"""Candidates and their verdicts: the first one of the newest round counts, and a failed review is none."""
+"""Candidates and their verdicts: the first verdict of the newest round counts; a failed review is not a verdict."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def review_keys(event: Reviewed) -> Sequence[RowKey]:
 
 
 def propose(tables: Tables, fact: Fact, event: ClaimProposed, material: Material) -> None:
-    """The model has submitted a claim."""
+    """The model submitted a claim."""
     payload = event.payload.model_dump()
     tables[CANDIDATES].add(
         Candidate(event.claim_id, event.investigation_id, event.attempt, event.ordinal, payload, fact.at)
@@ -54,7 +54,7 @@ def propose(tables: Tables, fact: Fact, event: ClaimProposed, material: Material
 
 
 def retain(tables: Tables, fact: Fact, event: ClaimRetained, material: Material) -> None:
-    """A claim of an earlier version stands."""
+    """A claim of an earlier version was retained, which approves it."""
     payload = event.payload.model_dump()
     tables[CANDIDATES].add(
         Candidate(
@@ -81,14 +81,14 @@ def hold(tables: Tables, fact: Fact, event: ClaimHeld, material: Material) -> No
 
 
 def approve(tables: Tables, fact: Fact, event: ClaimApproved, material: Material) -> None:
-    """A review has approved a claim."""
+    """A review approved a claim."""
     is_newest = _is_newest(tables, event)
     _add_review(tables, fact, event, material, "APPROVED")
     _decide(tables, event.claim_id, "APPROVED", None, None, fact.at, is_newest=is_newest)
 
 
 def reject(tables: Tables, fact: Fact, event: ClaimRejected, material: Material) -> None:
-    """A rule or a review has rejected a claim."""
+    """A rule or a review rejected a claim."""
     is_newest = _is_newest(tables, event)
     _add_review(tables, fact, event, material, "REJECTED", event.gate, event.reason)
     _decide(tables, event.claim_id, "REJECTED", event.gate, event.reason, fact.at, is_newest=is_newest)
@@ -106,7 +106,7 @@ def retry(tables: Tables, fact: Fact, event: ClaimValidationRetryScheduled, mate
 
 
 def _is_newest(tables: Tables, event: ClaimApproved | ClaimRejected | ClaimValidationFailed) -> bool:
-    """Whether it is the first verdict of the newest round."""
+    """Whether the event is the first verdict of the newest round."""
     investigation = tables[INVESTIGATIONS].get(event.investigation_id)
     is_first = tables[REVIEWS].get(expenses.review_id(event)) is None
     return is_first and investigation is not None and event.round >= investigation.round
@@ -122,7 +122,7 @@ def _decide(
     *,
     is_newest: bool = False,
 ) -> None:
-    """Shapes: `is_newest`: what an earlier round found no longer counts."""
+    """Set a candidate's state. Shapes: `is_newest`: the verdict replaces that of an earlier round."""
     candidate = tables[CANDIDATES].edit(claim)
     if candidate is None:
         return

@@ -68,7 +68,7 @@ def configure(tables: Tables, fact: Fact, event: LlmStageConfigured, material: M
 
 
 def purge(tables: Tables, fact: Fact, event: RetentionPurged, material: Material) -> None:
-    """Words are deleted whose hour has come; which rows these are is found in the database."""
+    """Words expired up to an hour; the rows to purge are found in the database."""
     present = tables[rows.PURGES].get(event.what)
     if present is None or present.before < event.before:
         tables[rows.PURGES].put(rows.Purge(event.what, event.slot, event.before, fact.at))

@@ -1,6 +1,6 @@
 """The stream ERRATA: which rows each fact is about, and what it does to them. Pure, and total over the list of events.
 
-An event that means nothing to the tables stands in `IGNORED` with the reason, so that a new event cannot be overlooked.
+An event that changes no table is in `IGNORED` with the reason, so that a new event cannot be overlooked.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ IGNORED: Final[dict[type[v1.Event], str]] = {
     v1.ObservationReceived: "what a reader saw is shown only once it has become a version",
     v1.ObservationUnverifiable: "the same",
     v1.CanonicalFetched: "the page comes again, as the server's HTML of the version made from it",
-    v1.AppealProofOffered: "what became of it is in its end",
-    v1.ClaimValidationStarted: "what a review found and cost is in its end",
+    v1.AppealProofOffered: "its outcome is in the event that ends the check",
+    v1.ClaimValidationStarted: "the review's result and cost are in the event that ends it",
     v1.LogChanged: "it is about the decision log, which is no part of the read model",
     v1.ClaimHoldEnded: "the verdict that follows says it",
     v1.ErasureOrdered: "it removes rows instead of making some: see erasure",
@@ -74,7 +74,7 @@ TABLES: Final[tuple[AnyTable, ...]] = (
     CONTROL_BATCHES,
     CONTROL_RUNS,
 )
-"""In the order that their references demand."""
+"""Parents before children, as foreign keys require."""
 
 
 _RULES: Final[Rules] = {

@@ -23,7 +23,7 @@ EXPENSE: Final = EXPENSES.by()
 
 
 def review_id(event: ClaimEvent) -> UUID:
-    """A review: its claim and the round, and which attempt it was if it failed for now."""
+    """The id of a review, which derives from its claim and round, and from its attempt if it will be repeated."""
     return _review_id(event.claim_id, event.round, event.review_attempt if isinstance(event, Retried) else None)
 
 
@@ -36,7 +36,7 @@ def _review_id(claim: UUID, round_: int, failed_attempt: int | None) -> UUID:
 def add_review(
     tables: Tables, review: UUID, event: ClaimApproved | ClaimRejected | ClaimValidationFailed | Retried, at: datetime
 ) -> None:
-    """Count a verdict, or a review that failed for now."""
+    """Count the usage of a verdict, or of a review that will be repeated."""
     used = event.usage
     if _cost_something(used):
         row = (review, event.investigation_id, event.round, "VALIDATION")
@@ -44,7 +44,7 @@ def add_review(
 
 
 def put_attempt(tables: Tables, attempt: Attempt, used: Usage, at: datetime) -> None:
-    """Count what an attempt has cost as far as is known, for the round it started in; the largest sum stands."""
+    """Count an attempt's usage so far, for the round it started in; the largest total stands."""
     earlier = tables[EXPENSES].get(attempt.id)
     if _cost_something(used) and (earlier is None or earlier.total_tokens < used.total_tokens):
         row = (attempt.id, attempt.investigation_id, attempt.round, "INVESTIGATION")

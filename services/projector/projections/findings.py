@@ -1,4 +1,4 @@
-"""What became of published findings: the newest event of each counts."""
+"""The states of published findings: the newest event of each counts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ keys: Final = rows_by((_STATE, "claim_id"))
 def change(tables: Tables, fact: Fact, event: FindingChanged, material: Material) -> None:
     """A finding was suspended, released or retracted.
 
-    It is waited for nothing: who changes a finding has seen it in these tables. The table refuses what is about no
-    published claim, as after an erasure.
+    The event waits for nothing: a finding is changed only after it was seen in these tables. The table refuses the
+    state of an unknown claim, as after an erasure.
     """
     present = tables[FINDING_STATES].get(event.claim_id)
     if present is None or present.sequence < fact.sequence:

@@ -127,7 +127,7 @@ def advance(tables: Tables, fact: Fact, event: InvestigationAdvanced, material: 
 
 
 def draft(tables: Tables, fact: Fact, event: InvestigationDrafted, material: Material) -> None:
-    """An attempt has its draft; its claims are under review."""
+    """An attempt ended with its draft; its claims are under review."""
     state = _get(tables, event)
     attempts.draft(tables, fact, event, material)
     if state is not None and event.attempt <= state.attempt_count and state.is_open:
@@ -144,14 +144,14 @@ def retry(tables: Tables, fact: Fact, event: InvestigationRetryScheduled, materi
 
 
 def complete(tables: Tables, fact: Fact, event: InvestigationCompleted, material: Material) -> None:
-    """It has its result."""
+    """An investigation was completed."""
     state, frozen = _get(tables, event), tables[rows.PROVENANCES].get(event.investigation_id)
     if state is None or frozen is None or not state.complete(fact.at):
         return
     _set_model(state, event.model)
     _put(tables, state, fact.at)
     if state.origin == "CONTROL":
-        return  # its answer is known: nothing of it is for readers
+        return  # a control, whose answer is known, is not shown to readers
     for place, claim in enumerate(event.claims):
         payload = claim.payload
         tables[rows.CLAIMS].add(
@@ -186,7 +186,7 @@ def complete(tables: Tables, fact: Fact, event: InvestigationCompleted, material
 
 
 def fail(tables: Tables, fact: Fact, event: InvestigationFailed, material: Material) -> None:
-    """A round has failed."""
+    """A round failed."""
     state = _get(tables, event)
     if state is None:
         return

@@ -1,6 +1,6 @@
 """The stream JOBS: which rows each fact is about, and what it does to them. Pure, and total over the list of events.
 
-An event that means nothing to the tables stands in `IGNORED` with the reason, so that a new event cannot be overlooked.
+An event that changes no table is in `IGNORED` with the reason, so that a new event cannot be overlooked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TABLES: Final[tuple[AnyTable, ...]] = (
     *PUBLISHER_TABLES,
     *QUALITY_TABLES,
 )
-"""In the order that their references demand."""
+"""Parents before children, as foreign keys require."""
 
 _RULES: Final[Rules] = {
     v1.JobRequested: Rule(audit_jobs.job_keys, audit_jobs.request),

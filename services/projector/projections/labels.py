@@ -20,7 +20,7 @@ def keys(event: LabelIssued) -> Sequence[RowKey]:
 
 
 def issue(tables: Tables, fact: Fact, event: LabelIssued, material: Material) -> None:
-    """A label began, was renewed or taken back."""
+    """A label was issued, renewed or taken back."""
     id_ = label_id(event.uri, event.cid, event.val)
     present = tables[LABELS].get(id_)
     if present is None or present.sequence < fact.sequence:

@@ -15,7 +15,7 @@ from services.projector.rows.versions import METADATA, Metadata
 
 
 def put(tables: Tables, fact: Fact, event: VersionEvent) -> bool:
-    """Write what a sighting says; whether it says anything, with all that its platform requires."""
+    """Write a sighting's metadata; False if it lacks the page that its platform requires."""
     document = _document(event)
     if document is None:
         return False
@@ -35,7 +35,7 @@ def put(tables: Tables, fact: Fact, event: VersionEvent) -> bool:
 
 
 def merge(older: Metadata, newer: Metadata) -> Metadata:
-    """Two sightings of one version: the site's newest, or the first of a reader; and a reader's first HTML."""
+    """The metadata of two sightings: the site's newest, or else the first reader's; and the first reader's HTML."""
     row = newer if newer.server_html_hash else older
     client_html_hash = older.client_html_hash or newer.client_html_hash
     return replace(row, created_at=older.created_at, client_html_hash=client_html_hash)
@@ -48,7 +48,7 @@ def title_of(event: VersionEvent) -> str | None:
 
 
 def _document(event: VersionEvent) -> Document | None:
-    """None if the page is missing that the platform takes its text from; empty for an unknown platform."""
+    """The metadata to store; None without the page that the platform reads, empty for an unknown platform."""
     site = find_platform(event.post.platform)
     if site is None:
         return {}

@@ -1,4 +1,4 @@
-"""Publishers of cited sources: the newest score and the newest rating of each count, and all are remembered."""
+"""Publishers of cited sources: the newest score and the newest rating of each count, and all are stored."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def score(tables: Tables, fact: Fact, event: PublisherScored, material: Material
 
 
 def rate(tables: Tables, fact: Fact, event: PublisherRated, material: Material) -> None:
-    """People rated a publisher."""
+    """A publisher was rated."""
     row = _edit(tables, fact, event)
     if row.rated_sequence < fact.sequence:
         row.rated_sequence, row.last_updated = fact.sequence, max(row.last_updated, fact.at)
@@ -66,7 +66,7 @@ def rate(tables: Tables, fact: Fact, event: PublisherRated, material: Material) 
 
 
 def close(tables: Tables, fact: Fact, event: PublisherEpochClosed, material: Material) -> None:
-    """All scores of an epoch are there."""
+    """All scores of an epoch are stored."""
     tables[rows.SCORE_EPOCHS].add(rows.ScoreEpoch(event.epoch, event.publishers, fact.at, fact.sequence))
 
 

@@ -1,4 +1,4 @@
-"""Samples of published findings, and what people outside say of them.
+"""Samples of published findings, and outside reviews of them.
 
 A finding that was erased has no row, so neither its place in a sample nor a verdict on it gets one: a rebuild after an
 erasure ends as the erasure did.
@@ -35,7 +35,7 @@ def sample_keys(event: ReviewSampled) -> Sequence[RowKey]:
 
 
 def decision_keys(event: ReviewDecided) -> Sequence[RowKey]:
-    """The place of the finding in its sample, and what the reviewer said of it before."""
+    """The finding's place in its sample, and the reviewer's earlier verdict on it."""
     return (_SAMPLED, (event.sample_id, event.claim_id)), (_REVIEW, (event.claim_id, event.reviewer))
 
 

@@ -26,7 +26,7 @@ Rules = Mapping[type[Event], Rule]
 
 
 def rows_by(*about: tuple[Lookup, str]) -> Callable[[object], Sequence[RowKey]]:
-    """The keys of what is about these rows, each with the name of the attribute that identifies it."""
+    """A function that returns the row keys of an event: each lookup, with the value of the event's attribute."""
     return lambda event: [(lookup, getattr(event, name)) for lookup, name in about]
 
 
@@ -37,7 +37,7 @@ def find_row_keys(rules: Rules, fact: Fact) -> Sequence[RowKey]:
 
 
 def fold(rules: Rules, tables: Tables, facts: Iterable[Fact], material: Material) -> int:
-    """Apply facts in their order; none is of something unknown, since each has what it needs."""
+    """Apply facts in order; returns how many are about something unknown: none, since each has what it needs."""
     for fact in facts:
         if (rule := rules.get(type(fact.event))) is not None:
             rule.apply(tables, fact, fact.event, material)

@@ -1,4 +1,4 @@
-"""Attempts of runs: what was asked, what it used, and how it ended. The first end of an attempt counts."""
+"""Attempts of runs: their model, usage and end. The first end of an attempt counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ keys: Final = rows_by((_OF_RUN, "run_id"))
 
 
 def end_keys(end: RunEnd | None) -> Sequence[RowKey]:
-    """The attempts of a run that succeeded."""
+    """The attempts of the run that ended, if the event ends one."""
     return () if end is None else ((_OF_RUN, end.run_id),)
 
 
@@ -39,7 +39,7 @@ def advance(tables: Tables, fact: Fact, event: RunAdvanced, material: Material) 
 
 
 def fail(tables: Tables, fact: Fact, event: RunRetryScheduled | RunFailed, material: Material) -> None:
-    """An attempt failed, for now or for good; before its first attempt a run leaves no row."""
+    """An attempt failed, for now or for good; a run that fails before its first attempt has no row."""
     row = tables[RUN_ATTEMPTS].edit((event.run_id, event.attempt))
     if row is None or row.outcome is not None:
         return
@@ -52,7 +52,7 @@ def fail(tables: Tables, fact: Fact, event: RunRetryScheduled | RunFailed, mater
 
 
 def end(tables: Tables, fact: Fact, end: RunEnd | None) -> None:
-    """An attempt ended with what it was for."""
+    """An attempt succeeded."""
     row = None if end is None else tables[RUN_ATTEMPTS].edit((end.run_id, end.attempt))
     if end is None or row is None or row.outcome is not None:
         return

@@ -42,7 +42,7 @@ def sighting_keys(event: VersionEvent) -> Sequence[RowKey]:
 
 
 def heading_keys(event: VersionRegistered | VersionVerified) -> Sequence[RowKey]:
-    """The rows that a sighting is about which may change the version's heading."""
+    """The rows that a sighting is about if it may change the version's heading."""
     return (*sighting_keys(event), (_HEADING, event.version_id))
 
 
@@ -76,7 +76,7 @@ def register(tables: Tables, fact: Fact, event: VersionRegistered, material: Mat
 
 
 def verify(tables: Tables, fact: Fact, event: VersionVerified, material: Material) -> None:
-    """Its site has confirmed a version that a reader sent."""
+    """A site confirmed a version that a reader sent."""
     _put_heading(tables, event)
     sight(tables, fact, event, material)
 
@@ -205,7 +205,7 @@ def _put_author(tables: Tables, fact: Fact, event: VersionEvent, *, confirmed: b
 
 
 def _hidden_author(event: CanonicalUnavailable) -> UUID | None:
-    """The author who asks not to be shown, if that is the reason."""
+    """The author who asked not to be shown, if that is why the page is unavailable."""
     observation = event.observation
     site = find_platform(observation.post.platform)
     if event.reason != HIDDEN_BY_AUTHOR or site is None:
@@ -220,6 +220,6 @@ def _author_of(event: VersionEvent) -> UUID | None:
 
 
 def _verified_at(fact: Fact, event: VersionEvent, *, has_meta: bool) -> datetime | None:
-    """Verified without the page that shows it would be a claim without evidence."""
+    """When the site verified the version; None without the page, which is the evidence."""
     shown = has_meta and event.sighting.server_html is not None
     return fact.at if shown and event.provenance == "SERVER_VERIFIED" else None

@@ -1,13 +1,13 @@
 """Which views count towards a post's score, and when readers corroborate a version: the order of the views decides.
 
-One credit for each viewer, post and UTC day; for each address range at most a set number for a post and day. A view
-that gets no credit leaves no trace in these limits, so the same viewer may earn it later from another range.
+One credit for each viewer, post and UTC day; for each address range at most `credit_cap` for a post and day. A view
+without credit does not count towards these limits, so the same viewer may earn one later from another range.
 
-A hint stands for eight views that nobody sent, within the same limits: one a day for each address range and post, and
-never more than views may earn there. It adds to what ranks a post, and is no view.
+A hint counts as eight views that were not sent, within the same limits: one a day for each address range and post, and
+no more than views may earn there. It adds to the score that ranks a post, not to its number of views.
 
-A version is corroborated by the first holder of an instance key who sees it, or by viewers of a set number of address
-ranges. Address ranges are kept only until that number is reached.
+A version is corroborated by the first holder of an instance key who sees it, or by viewers of `corroborating_ranges`
+address ranges. Address ranges are stored only until that number is reached.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from services.projector.rows.table import RowKey, Tables
 RangeDay = tuple[UUID, str, date]
 
 HINT_WEIGHT: Final = 8
-"""One view in so many is hinted."""
+"""One of this many views is hinted, so a hint counts as all of them."""
 _POST: Final = rows.POST_COUNTERS.by()
 _VERSION: Final = rows.VIEWED_VERSIONS.by()
 _RANGE: Final = rows.RANGES.by("post_version_id")
@@ -37,10 +37,10 @@ _RANGE_DAY: Final = rows.CREDITS.by("post_id", "ip_range_key", "bucket_day")
 
 @dataclass(frozen=True, slots=True)
 class ViewRules:
-    """What views are worth.
+    """Limits on what views count.
 
-    `credit_cap`: credits of one address range for a post and day. `corroborating_ranges`: so many address ranges
-    corroborate a version.
+    `credit_cap`: the most credits of one address range for a post and day. `corroborating_ranges`: the number of
+    address ranges that corroborate a version.
     """
 
     credit_cap: int = 10
@@ -69,7 +69,7 @@ def find_row_keys(fact: Fact) -> Sequence[RowKey]:
 
 
 def fold(tables: Tables, facts: Iterable[Fact], rules: ViewRules) -> int:
-    """Count in the order of the log; returns how many are of unknown versions or posts, and count for nothing."""
+    """Count views and hints in order; returns how many were dropped because their version or post is unknown."""
     unknown = 0
     spent = Counter[RangeDay]()
     for row in tables[rows.CREDITS].current:
@@ -123,7 +123,7 @@ def _count(
 
 
 def _earn(tables: Tables, credit: rows.Credit, spent: Counter[RangeDay], rules: ViewRules) -> int:
-    """What a view or a hint counts: its weight, as far as its address range has not used up the day."""
+    """Store the credit of a view or a hint; its weight, limited to what its address range has left of the day."""
     range_day = (credit.post_id, credit.ip_range_key, credit.bucket_day)
     has_credit = tables[rows.CREDITS].get((credit.post_id, credit.viewer_key, credit.bucket_day)) is not None
     earned = 0 if has_credit else max(0, min(credit.weight, rules.credit_cap - spent[range_day]))

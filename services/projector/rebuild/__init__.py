@@ -1,1 +1,1 @@
-"""The read model, built again from the ledger."""
+"""Builds the read model again from the ledger."""

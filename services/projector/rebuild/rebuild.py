@@ -55,7 +55,7 @@ async def rebuild(
     view_rules: ViewRules = VIEW_RULES,
     progress: Progress = ignore_progress,
 ) -> int:
-    """Rebuild the read model and replace the live one; the number of facts replayed.
+    """Rebuild the read model and replace the live one; returns the number of facts replayed.
 
     Raises: chain.LedgerBroken: the ledger has a hole or an altered fact; the live tables stay.
     """
@@ -72,12 +72,12 @@ async def rebuild(
 
 
 async def _drop_old(url: str) -> None:
-    """Drop the tables that were replaced. A session that still reads some may wait for others: it comes first."""
+    """Drop the replaced tables; a session that still reads them comes first."""
     async with await open_session(url) as db:
         while True:
             try:
                 async with db.transaction():
-                    # Before the server looks for a deadlock, which it would end by an error for either side.
+                    # Less than deadlock_timeout: the server would end a deadlock with an error for either side.
                     await db.execute("SET LOCAL lock_timeout = '300ms'")
                     await db.execute(f"DROP SCHEMA {OLD} CASCADE")
                 return
@@ -87,7 +87,7 @@ async def _drop_old(url: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A second read model that holds all that was ever applied, and how many facts that were."""
+    """A second read model at the position of the live one, and the number of facts applied to it."""
 
     db: Connection
     facts: int
@@ -103,7 +103,7 @@ async def build_beside(
     view_rules: ViewRules,
     progress: Progress,
 ) -> AsyncGenerator[Built, None]:
-    """Fill a new schema from the ledger; while the context lasts it is as far as the live one, and both stand still.
+    """Fill a new schema from the ledger; in the context it is at the live one's position, and neither moves.
 
     Raises: chain.LedgerBroken: see `rebuild`.
     """
@@ -136,7 +136,7 @@ async def build_beside(
 
 @contextmanager
 def _pause_garbage_collection() -> Iterator[None]:
-    """Facts have no reference cycles; searching millions of them would take a fifth of the time."""
+    """Facts have no reference cycles, and to search millions of them would take a fifth of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -149,7 +149,7 @@ def _pause_garbage_collection() -> Iterator[None]:
 async def _replay(
     store: Store, projections: Iterable[Projection], texts: Texts, reader: Connection, progress: Progress
 ) -> int:
-    """Apply what the ledger has beyond the store's positions: first posts, then views."""
+    """Apply the ledger's facts beyond the store's positions, one stream after another; how many there were."""
     done = 0
     async with reader:
         for stream in (projection.stream for projection in projections):
@@ -208,7 +208,7 @@ async def _read(records: Sequence[StoredMessage], skipped: Mapping[int, str]) ->
 async def _prepare_batches(
     reader: Connection, texts: Texts, stream: str, position: int
 ) -> AsyncGenerator[Prepared, None]:
-    """Prepared parts of the batches."""
+    """Prepare the ledger's facts after a position, in parts that fit one transaction each."""
     async for batch in _read_verified(reader, stream, position):
         for part in split(batch):
             yield await prepare(reader, part, texts)

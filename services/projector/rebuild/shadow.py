@@ -24,12 +24,12 @@ MAX_EXAMPLES: Final = 20
 NOT_COMPARED: Final = {
     "created_at": ("author", "content_blob", "html_blob", "image_blob", "image_occurrence_set", "prompt"),
 }
-"""Values that change with the erasure of other posts: when a shared row was first needed."""
+"""Columns, each with its tables, that the erasure of other posts changes: when a shared row was first needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A table that is not the same in both. Shapes: `live` and `shadow` are rows as JSON, a few of those counted."""
+    """A table that differs. Shapes: `live` and `shadow` are a few of the counted rows, as JSON."""
 
     table: str
     only_live: int

@@ -1,4 +1,4 @@
-"""What stops findings from being displayed: variants, breakers, and runs whose answer is known."""
+"""Variants, breakers and controls."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ControlBatch:
 
 @row
 class ControlRun:
-    """A control that was requested. Shapes: `salt` and `outcome` are there once its list is open."""
+    """A control that was requested. Shapes: `salt` and `outcome` are set once its list is open."""
 
     investigation_id: UUID
     batch_id: UUID

@@ -1,4 +1,4 @@
-"""Objections to results."""
+"""Appeals against results."""
 
 from __future__ import annotations
 

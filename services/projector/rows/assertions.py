@@ -1,4 +1,4 @@
-"""Claims as such, and their analyses."""
+"""Assertions and their analyses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from services.projector.rows.table import AnyTable, Table, columns_but, row
 
 @dataclass(kw_only=True)
 class Assertion:
-    """A claim as such. Shapes: `sequence` is of its newest request; `canonical` is there while its words are kept."""
+    """An assertion. Shapes: `sequence` is of its newest request; `canonical` is set while its words are kept."""
 
     id: UUID
     published_key: str
@@ -42,7 +42,7 @@ class Sample:
 
 @dataclass(kw_only=True)
 class Analysis:
-    """An analysis of a claim, and whether it was invalidated. Shapes: `kept_until` is there while its words are."""
+    """An analysis of an assertion. Shapes: `kept_until` is set while its words are stored."""
 
     id: UUID
     assertion_id: UUID
@@ -113,7 +113,7 @@ class Evidence:
 
 @row
 class Citation:
-    """That an analysis cites a source."""
+    """A citation of a source by an analysis."""
 
     analysis_id: UUID
     place: int

@@ -18,7 +18,7 @@ Part = tuple[AnyTable, Row]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What one transcript says, or why it says nothing; in all but the first, nothing unless it could be read.
+    """The content of one transcript, or why there is none; the other fields are empty unless `state` is `read`.
 
     Shapes: `head` has the columns of `ModelExchange`, `review` those of a review beside them. `parts` makes the rows of
     an attempt, each with its table, from its id, the transcript's hash, and when the attempt's end was published.
@@ -193,4 +193,4 @@ ATTEMPT_TABLES: Final[tuple[AnyTable, ...]] = (
     USAGES,
     ERRORS,
 )
-"""In the order that their references demand."""
+"""Parents before children, as foreign keys require."""

@@ -13,10 +13,10 @@ from services.projector.rows.table import AnyTable, Table, columns_but, row
 
 @dataclass(kw_only=True)
 class Entry:
-    """A claim with a page.
+    """A catalogue entry.
 
-    Shapes: `published_wording` and `published_domain` are of its publication; the words are those again once the words
-    of its newest edit are deleted, at `words_until`. The last three are sequences.
+    Shapes: `wording` and `domain` return to `published_wording` and `published_domain` when the words of the newest
+    edit are deleted, at `words_until`. The last three fields are sequences.
     """
 
     id: UUID
@@ -62,7 +62,7 @@ class Edit:
 
 @dataclass(kw_only=True)
 class Flag:
-    """An objection and what was decided."""
+    """An objection and the decision on it."""
 
     id: UUID
     entity_type: str

@@ -1,4 +1,4 @@
-"""Candidates, and the reviews that decide about them."""
+"""Candidates, and the reviews that decide on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from services.projector.rows.table import Table, row
 
 @dataclass
 class Candidate:
-    """A claim that was submitted, and what became of it."""
+    """A submitted claim and its state."""
 
     claim_id: UUID
     investigation_id: UUID
@@ -31,7 +31,7 @@ class Candidate:
 
 @dataclass
 class SourceCheck:
-    """What became of one source of a candidate in one round."""
+    """The check of one source of a candidate in one round."""
 
     claim_id: UUID
     round: int
@@ -48,9 +48,9 @@ class SourceCheck:
 
 @dataclass(kw_only=True)
 class Review(ModelExchange):
-    """One verdict on a candidate, or that none could be had, and what was exchanged with a model for it.
+    """One verdict on a candidate or one failed review, with the exchange with the model.
 
-    Shapes: `attempt` is 0, or the number of a review that failed for now.
+    Shapes: `attempt` is 0, or the number of a review that failed and will be repeated.
     """
 
     id: UUID
@@ -78,7 +78,7 @@ class Review(ModelExchange):
 
 @row
 class Prompt:
-    """Instructions, once by hash."""
+    """Instructions to a model, stored once by hash."""
 
     hash: str
     version: str
@@ -88,7 +88,7 @@ class Prompt:
 
 @row
 class PromptName:
-    """Instructions that are there, without their text."""
+    """Stored instructions, without their text."""
 
     hash: str
     version: str

@@ -1,4 +1,4 @@
-"""Published findings that were taken back at some time."""
+"""The states of published findings."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from services.projector.rows.table import Table, columns_but, row
 class Investigation(Progress):
     """How far an investigation has come; its fold works on a copy.
 
-    Shapes: `content_diff` is what has changed since the parent, which this one updates; both are there or neither.
+    Shapes: `content_diff` is what has changed since the parent, which this one updates; both are set or neither.
     """
 
     id: UUID
@@ -65,7 +65,7 @@ class Provenance:
 
 @row
 class ImageBlob:
-    """A picture that is kept, once by hash."""
+    """A stored picture, once by hash."""
 
     content_hash: str
     storage_key: str
@@ -86,7 +86,7 @@ class InvestigationImage:
 
 @row
 class PictureFate:
-    """What became of one picture of the post."""
+    """The fate of one picture of the post, and the reason."""
 
     investigation_id: UUID
     original_index: int
@@ -147,7 +147,7 @@ class Source:
 
 @row
 class Result:
-    """A completed investigation as it is sent to readers; what is taken back of it later is derived in the database."""
+    """A completed investigation as sent to readers; claims withdrawn later are derived in the database."""
 
     investigation_id: UUID
     post_version_id: UUID

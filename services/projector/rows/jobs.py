@@ -80,7 +80,7 @@ class JobClaim:
 
 @dataclass(kw_only=True)
 class RunAttempt:
-    """A paid try of a step."""
+    """One attempt of a run, which is paid for."""
 
     run_id: UUID
     attempt: int
@@ -159,7 +159,7 @@ class StageConfig:
 
 @row
 class Purge:
-    """Up to when words of one sort are deleted."""
+    """The newest purge of one kind of words: all up to `before` are deleted."""
 
     what: str
     slot: str

@@ -8,7 +8,7 @@ from services.projector.rows.table import Table, row
 
 RefusalOutcome = Literal["refused", "undecodable", "textless", "skipped"]
 Outcome = Literal["applied", "duplicate", "parked", "released", "unknown", "erased", "forgotten"] | RefusalOutcome
-"""What became of a message; `forgotten`: it is about a post that was erased."""
+"""How a message was handled; `forgotten`: it is about a post that was erased."""
 
 
 @row

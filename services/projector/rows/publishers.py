@@ -56,7 +56,7 @@ class PublisherScore:
 
 @row
 class PublisherRating:
-    """What people said of a publisher."""
+    """A rating of a publisher by a moderator or the operator."""
 
     publisher_id: UUID
     sequence: int

@@ -1,4 +1,4 @@
-"""Samples of published findings, and what people outside say of them."""
+"""Samples of published findings, and outside reviews of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ReviewSample:
 
 @row
 class SampledClaim:
-    """A finding of a sample. Shapes: `place` is by its hash, from 0."""
+    """A finding of a sample. Shapes: `place` is its rank by hash, from 0."""
 
     sample_id: UUID
     claim_id: UUID
@@ -34,7 +34,7 @@ class SampledClaim:
 
 @row
 class OutsideReview:
-    """What a reviewer said last of a finding."""
+    """A reviewer's newest verdict on a finding."""
 
     claim_id: UUID
     reviewer: str
@@ -46,7 +46,7 @@ class OutsideReview:
 
 @row
 class ClaimName:
-    """A published finding that is there, without its words."""
+    """A stored finding, without its words."""
 
     id: UUID
 

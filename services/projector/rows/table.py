@@ -1,4 +1,4 @@
-"""Tables as the projector sees them: what it has loaded, and what a batch of facts makes of that.
+"""Tables as the projector sees them: the rows it has loaded, and what a batch of facts changes in them.
 
 A field of a row is named as its column. A batch loads the rows that its facts are about, folds the facts over them, and
 writes new and changed rows. Writers of a table hold the stream's lock, so nothing changes in between.
@@ -30,19 +30,19 @@ C = TypeVar("C")
 
 @dataclass_transform(frozen_default=True)
 def row(class_: type[C]) -> type[C]:
-    """A row that does not change, which the type checker holds us to.
+    """Declare a row that the type checker treats as immutable.
 
-    Frozen and slotted in fact, it would take four times as long to make and twice as long to write as JSON.
+    A frozen dataclass with slots would take four times as long to create and twice as long to write as JSON.
     """
     return dataclass(class_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table(Generic[R]):
-    """A table, and what becomes of a row that is there already.
+    """A table, and how a row that it has already is updated.
 
     Shapes: `changes` are the columns that an update sets. Without any, rows are written once and the first one stands;
-    such a table needs not be loaded.
+    such a table need not be loaded.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Table(Generic[R]):
         return attrgetter(*self.key)
 
     def by(self, *columns: str) -> Lookup:
-        """Rows that are loaded by these columns; by default the key."""
+        """A lookup of rows by these columns; by default the key."""
         return _lookup(self, columns or self.key)
 
 
@@ -70,7 +70,7 @@ AnyTable = Table[Any]  # a table of any row: `Table` is invariant
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookup:
-    """A question to a table: the rows with these values in these columns. There is one object for each."""
+    """A query for a table's rows by the values of these columns. Equal lookups are the same object."""
 
     table: AnyTable
     columns: tuple[str, ...]
@@ -87,7 +87,7 @@ def columns_but(row: type[Row], *kept: str) -> tuple[str, ...]:
 
 
 RowKey = tuple[Lookup, Hashable]
-"""Shapes: of one column its value, of several a tuple."""
+"""A lookup and its value: of one column a plain value, of several a tuple."""
 
 
 class Rows(Generic[R]):
@@ -144,7 +144,7 @@ class Rows(Generic[R]):
 
     @property
     def new(self) -> list[R]:
-        """Those of them that the table did not have."""
+        """The written rows that the table did not have."""
         return (
             [row for key, row in self._now.items() if key not in self._loaded]
             if self._loaded
@@ -153,19 +153,19 @@ class Rows(Generic[R]):
 
     @property
     def changed(self) -> list[R]:
-        """Those of them that are not as they were."""
+        """The written rows that differ from the loaded ones."""
         return [row for key, row in self._now.items() if key in self._loaded and row != self._loaded[key]]
 
     @property
     def removed(self) -> Collection[R]:
-        """The rows that were loaded and are to go."""
+        """The loaded rows to delete."""
         return self._removed.values()
 
 
 class Tables:
     """The rows that a batch is about.
 
-    Shapes: `listable` are versions of which something may have become part of the public record, in the log's order.
+    Shapes: `listable` are versions whose results may have become part of the public record, in the log's order.
     """
 
     __slots__ = ("_rows", "listable")

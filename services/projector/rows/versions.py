@@ -104,7 +104,7 @@ class Version:
 
 @row
 class Heading:
-    """What stands above a version; `confirmed`: as its site said."""
+    """The title, author and address shown above a version; `confirmed`: they come from its site."""
 
     post_version_id: UUID
     url: str
@@ -116,7 +116,7 @@ class Heading:
 
 @row
 class Metadata:
-    """What its site says about a version, or a reader while it is silent. Shapes: `document` as its platform checks."""
+    """A version's metadata, from its site or else from a reader. Shapes: `document` as its platform validates it."""
 
     post_version_id: UUID
     platform: str
@@ -185,4 +185,4 @@ VERSION_TABLES: Final[tuple[AnyTable, ...]] = (
     FAILURES,
     ANOMALIES,
 )
-"""In the order that their references demand."""
+"""Parents before children, as foreign keys require."""

@@ -1,4 +1,4 @@
-"""What readers who look at posts leave: counters, credits and corroborations."""
+"""Rows that views and hints change: counters, credits and corroborations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ViewedVersion:
 
 @row
 class Credit:
-    """A view that counted, or a hint; of a hint the viewer is its address range, and `weight` is what it counted."""
+    """A view or a hint that counted. Shapes: a hint has its address range as `viewer_key`; `weight` is the credit."""
 
     post_id: UUID
     viewer_key: str
@@ -45,7 +45,7 @@ class Credit:
 
 @row
 class Reporter:
-    """Somebody with an instance key saw a version."""
+    """A holder of an instance key who saw a version."""
 
     post_version_id: UUID
     reporter_key: str

@@ -80,9 +80,9 @@ _OF_PURGED: Final = """
 
 
 async def follow_findings(db: Connection, investigations: Collection[UUID]) -> None:
-    """Divide the claims of results into those that stand and those that do not, and let the documents follow.
+    """Divide the claims of results into those shown and those withdrawn, and update the documents.
 
-    This is the only place that decides which published claims are shown: whatever shows any reads these rows.
+    This is the only place that decides which published claims are shown: everything that shows claims reads these rows.
     """
     if investigations:
         for statement in (_RESULTS, FOLLOWING_DOCUMENTS):
@@ -90,7 +90,7 @@ async def follow_findings(db: Connection, investigations: Collection[UUID]) -> N
 
 
 async def add_documents(db: Connection, versions: Iterable[UUID]) -> None:
-    """Documents for what has a result and is vouched for by now; `versions` in the log's order."""
+    """Add documents for results of versions that are vouched for by now; `versions` in the log's order."""
     if ids := list(versions):
         await db.execute(DOCUMENTS, (ids,))
 
@@ -102,30 +102,30 @@ async def correct_documents(db: Connection, versions: Collection[UUID]) -> None:
 
 
 async def put_priors(db: Connection, investigations: Collection[UUID]) -> None:
-    """The newest verified result of each post."""
+    """Store the newest verified result of each post."""
     if investigations:
         await db.execute(_PRIORS, (list(investigations),))
 
 
 async def credit_earlier_reporters(db: Connection, investigations: Collection[UUID]) -> None:
-    """Corroborations by those who saw a version before its investigation began."""
+    """Credit corroborations to reporters who saw a version before its investigation began."""
     if investigations:
         await db.execute(_OF_INPUTS, (list(investigations),))
 
 
 async def credit_reporters(db: Connection, reporters: Collection[tuple[UUID, str]]) -> None:
-    """Corroborations by those who see a version, of whose investigation the input is a reader's."""
+    """Credit corroborations to reporters of a version whose investigation has a reader's text as its input."""
     if reporters:
         versions, keys = zip(*reporters, strict=True)
         await db.execute(_OF_REPORTERS, (list(versions), list(keys)))
 
 
 async def summarise(db: Connection, assertions: Collection[UUID]) -> None:
-    """Renew what the entries of these assertions show."""
+    """Update what the entries of these assertions show."""
     if assertions:
         await db.execute(_SUMMARIES, (list(assertions),))
 
 
 async def summarise_purged(db: Connection) -> None:
-    """Renew what entries show of analyses whose words have gone."""
+    """Update what entries show of analyses whose words were deleted."""
     await db.execute(_SUMMARIES.replace("unnest(%s::uuid[]) given(assertion_id)", f"({_OF_PURGED}) given").encode())

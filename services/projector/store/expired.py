@@ -1,6 +1,6 @@
-"""Words that leave the tables: those whose hour is purged, and those of analyses whose quotes were withdrawn.
+"""Deletes words from the tables: those that a purge covers, and those of analyses whose quotes were withdrawn.
 
-Facts alone decide, in any order: whichever comes last of the words and the purge, they are gone.
+The result does not depend on the order of the facts: words are deleted whether they or the purge come last.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ async def remove_words(db: Connection, withdrawn: Collection[UUID]) -> None:
 
 
 async def remove_catalogue_words(db: Connection) -> None:
-    """Remove words of edits and flags up to the newest purge; an entry then says what it was published with."""
+    """Remove words of edits and flags up to the newest purge; an entry then has its published words again."""
     for statement in _OF_CATALOGUE:
         await db.execute(statement.encode())
 
 
 async def aggregate_metrics(db: Connection) -> None:
-    """Keep a row a day of what was sampled two years before the newest purge."""
+    """Replace metrics older than two years before the newest purge by one row a day."""
     await db.execute(_OLD_METRICS.encode())

@@ -12,7 +12,7 @@ from services.projector.store.load import Connection
 
 
 async def known_texts(db: Connection, facts: Collection[Fact]) -> set[str]:
-    """The texts that have all rows they need; one may be needed both as a page and as a content."""
+    """The hashes of the texts that are stored wherever these facts need them: as a page, as content, or as both."""
     wanted = {("content", ref.sha256) for fact in facts for ref in content_refs(fact.event)}
     wanted |= {("page", ref.sha256) for fact in facts for ref in page_refs(fact.event)}
     if not wanted:
@@ -51,6 +51,6 @@ async def waiting(db: Connection, stream: str, facts: Iterable[Fact]) -> dict[Ne
 
 
 async def skipped(db: Connection, stream: str) -> dict[int, str]:
-    """The sequences that an operator has left out, each with the reason."""
+    """The sequences that an operator has skipped, each with the reason."""
     found = await db.execute("SELECT sequence, reason FROM ledger.skipped WHERE stream = %s", (stream,))
     return dict(await found.fetchall())

@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Refused(Exception):
-    """The fact that is being applied cannot be."""
+    """The fact that is being applied is refused."""
 
     def __init__(self, outcome: RefusalOutcome, why: str) -> None:
         super().__init__(why)
@@ -58,7 +58,7 @@ async def apply_one_by_one(
 
 
 async def _apply_or_refuse(transaction: Transaction, fact: Fact, outcomes: Counter[Outcome]) -> list[Need] | Refusal:
-    """What exists because of the fact, or why it was refused; a transcript that is refused is left out first."""
+    """Apply a fact, if need be without its transcript's content; what it makes, or why it was refused."""
     stream = transaction.projection.stream
     for skip_transcripts in (False, True) if find_transcript(fact.event) else (False,):
         outcomes.clear()
@@ -80,7 +80,7 @@ async def _apply_or_refuse(transaction: Transaction, fact: Fact, outcomes: Count
 async def _apply(
     transaction: Transaction, fact: Fact, outcomes: Counter[Outcome], *, skip_transcripts: bool
 ) -> list[Need]:
-    """Everything that one fact does; what exists because of it and did not before. Raises: _Refused."""
+    """Apply one fact; what exists because of it and did not before. Raises: _Refused."""
     db = transaction.db
     batch = Batch(transaction.projection.stream, (), (fact,), {})
     prepared = await prepare(db, batch, transaction.texts, skip_transcripts=skip_transcripts)

@@ -23,8 +23,8 @@ from services.projector.transcripts import fetch as transcripts
 class Prepared:
     """A batch with the texts that the tables did not hold, by hash, and the exchanges with models.
 
-    Shapes: `lacking` are the facts whose texts were nowhere when it was prepared; a batch before may bring them.
-    `fault`: one of its facts cannot be prepared, and nothing else is there.
+    Shapes: `lacking` are the facts whose texts were not found when it was prepared; an earlier batch may bring them.
+    `fault` is the error of a fact that cannot be prepared; the rest is empty then.
     """
 
     batch: Batch
@@ -33,7 +33,7 @@ class Prepared:
     fault: Exception | None = None
 
     async def add_released(self, db: Connection, earlier: Sequence[Fact], texts: Texts) -> Prepared:
-        """The same with what facts of earlier batches need, which waited for one of these."""
+        """The same batch with the texts of parked facts, from earlier batches, that it releases."""
         known = await lookups.known_texts(db, earlier)
         return replace(
             self,
@@ -46,7 +46,7 @@ class Prepared:
 
 
 async def prepare(db: Connection, batch: Batch, texts: Texts, *, skip_transcripts: bool = False) -> Prepared:
-    """Fetch and read; without the content of transcripts if `skip_transcripts`.
+    """Fetch a batch's texts and read its transcripts; `skip_transcripts`: mark these as unreadable instead.
 
     Raises: only errors that are not caused by a fact.
     """
@@ -79,7 +79,7 @@ def split(batch: Batch) -> Iterator[Batch]:
 
 
 def ends_with_erasure(batch: Batch) -> bool:
-    """Whether it ends with an erasure; only when that is done can what follows be prepared."""
+    """Whether a batch ends with an erasure, which must be applied before the next batch is prepared."""
     return bool(batch.facts) and isinstance(batch.facts[-1].event, ERASURES)
 
 

@@ -55,7 +55,7 @@ class Projection:
 
 
 def projections(analyses: Sequence[str], view_rules: ViewRules = VIEW_RULES) -> tuple[Projection, ...]:
-    """Every stream's, in the order in which a rebuild takes them."""
+    """The projections of all streams, in the order in which a rebuild applies them."""
     return errata_projection(analyses), views_projection(analyses, view_rules), jobs_projection()
 
 

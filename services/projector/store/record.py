@@ -1,8 +1,8 @@
 """The public record: one document for each finished investigation of a version that its site or enough readers confirm.
 
-Every list, feed, figure and map of the site reads these documents and nothing else, so what has none is in none of
-them. Whichever comes last of the result, the site's confirmation and the readers' corroboration writes the document,
-and nothing ever takes it back: the record is the same in any order of the two streams (decision 0029).
+Every list, feed, figure and map of the site reads these documents and nothing else, so a result without a document is
+in none of them. Whichever comes last of the result, the site's confirmation and the readers' corroboration writes the
+document, and nothing ever deletes it: the record is the same in any order of the two streams (decision 0029).
 
 A document takes the version's text, which no later fact can change; the findings that stand; and the heading, which
 changes once at most, when the site says what it is. The document changes with them. So nothing depends on where a batch
@@ -71,7 +71,7 @@ FIND: Final = "search_document_find_idx"
 
 @asynccontextmanager
 async def index_built_at_the_end(db: Connection) -> AsyncIterator[None]:
-    """Without the large index meanwhile: to build it over all documents costs a fraction of what adding each does."""
+    """Drop the large index and build it at the end, which costs a fraction of adding each document to it."""
     row = await (await db.execute("SELECT pg_get_indexdef(%s::regclass)", (FIND,))).fetchone()
     assert row is not None
     await db.execute(f"DROP INDEX {FIND}")

@@ -52,7 +52,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Where the stream's position is now, and what became of the messages of the batch."""
+    """The stream's position after a batch, and how many of its messages had each outcome."""
 
     position: int
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -70,7 +70,7 @@ class Store:
         self._projections = {projection.stream: projection for projection in projections}
         self._appends = appends
         self.selectable = True
-        """Whether what the selector may take is kept up to date with every batch, or derived later, all at once."""
+        """Whether the selector's candidates are updated with every batch, or derived later, all at once."""
         self._connection: Connection | None = None
 
     async def connection(self) -> Connection:
@@ -86,7 +86,7 @@ class Store:
             self._connection = None
 
     async def claim(self, stream: str) -> bool:
-        """Whether this session alone may follow the stream into this schema; it may until it ends.
+        """Claim the stream for this session, until it ends; whether this session alone may now apply its facts.
 
         A follower that loses the session fails at the next statement, and claims again before it reads its position.
         """
@@ -102,11 +102,11 @@ class Store:
         return row[0] if row else 0
 
     async def skipped(self, stream: str) -> dict[int, str]:
-        """What an operator has left out of the stream, by sequence, with the reason."""
+        """The messages of the stream that an operator has skipped: the reason, by sequence."""
         return await lookups.skipped(await self.connection(), stream)
 
     async def find_stream_to_wait_for(self, batch: Batch) -> str | None:
-        """The stream that has to catch up first, because the batch speaks of what it has not brought yet."""
+        """The stream that has to catch up first, because the batch names versions or posts that are not stored yet."""
         other = self._projections[batch.stream].after
         versions = {fact.event.version_id for fact in batch.facts if isinstance(fact.event, PostViewed)}
         hinted = {fact.event.post_id for fact in batch.facts if isinstance(fact.event, PostHinted)}
@@ -126,7 +126,7 @@ class Store:
         return Applied(position, outcomes)
 
     async def apply_prepared(self, prepared: Prepared) -> Applied:
-        """The same for one part of a batch; a failure is one fact's fault: the others get through."""
+        """Apply one part of a batch; if a fact is at fault for an error, apply the others."""
         try:
             return await self._apply(prepared)
         except Exception as error:
@@ -155,7 +155,7 @@ class Store:
         return Applied(tail.position, head.outcomes + tail.outcomes)
 
     async def _apply(self, prepared: Prepared, *, singly: bool = False) -> Applied:
-        """Nothing of it stays if anything goes wrong. `singly`: each fact stands or falls by itself."""
+        """Apply a batch, or none of it if there is an error. `singly`: each fact is applied or refused by itself."""
         if prepared.fault is not None:
             raise prepared.fault
         db = await self.connection()
@@ -168,7 +168,7 @@ class Store:
             raise
 
     async def _apply_whole(self, transaction: Transaction, prepared: Prepared, singly: bool) -> Applied:
-        """One transaction. Its beginning travels with the first questions and its end with the rows."""
+        """Apply a batch in one transaction: BEGIN is pipelined with the first queries, COMMIT with the rows."""
         db, batch = transaction.db, prepared.batch
         begun = await transaction.begin(batch)
         start = next((n for n, record in enumerate(batch.records) if record.sequence > begun.position), None)
@@ -220,7 +220,7 @@ async def _select_applicable(
     outcomes: Counter[Outcome],
     refusals: list[Refusal],
 ) -> list[Fact]:
-    """The facts that are new, about nothing erased, and have their texts; what becomes of the others is counted."""
+    """The facts that are new, about nothing erased, and have their texts; the others are counted by outcome."""
     without_text = await transaction.without_text(prepared)
     roots = transaction.projection.roots
     erased_sequences = await erasure.find_erased(transaction.db, roots, batch.facts) if begun.has_erased else set()

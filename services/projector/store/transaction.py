@@ -25,9 +25,9 @@ Waiting = Mapping[Need, Sequence[Fact]]
 
 @dataclass(frozen=True, slots=True)
 class BatchStart:
-    """Where the projection is, and the rows that the batch is about.
+    """The position of the projection, and the rows that the batch is about.
 
-    Shapes: `repeated` has the first sequence of each event the ledger knows already.
+    Shapes: `repeated` has the first sequence of each event that the ledger holds already.
     """
 
     position: int
@@ -40,17 +40,17 @@ class BatchStart:
 
 
 class Transaction:
-    """One stream's way to its tables, over a connection in a transaction."""
+    """Applies facts of one stream to its tables, over a connection in a transaction."""
 
     def __init__(self, db: Connection, projection: Projection, texts: Texts, *, selectable: bool) -> None:
-        """`selectable`: what the selector may take is kept up to date."""
+        """`selectable`: the selector's candidates are updated."""
         self.db = db
         self.projection = projection
         self.texts = texts
         self._selectable = selectable
 
     async def begin(self, batch: Batch) -> BatchStart:
-        """Begin, lock, then look where we are and load what the batch is about."""
+        """Begin, lock, then read the position and load the rows that the batch is about."""
         db, erased = self.db, self.projection.roots[0].erased
         async with db.pipeline():
             await db.execute("BEGIN")
@@ -67,7 +67,7 @@ class Transaction:
                 binary=True,
             )
             repeated = await db.execute(
-                # OFFSET 0: by the event and by nothing else; the place of a batch has every fact before it.
+                # OFFSET 0 keeps the planner to the index of events: by sequence it would read every earlier fact.
                 """SELECT event_id, min(sequence)
                 FROM (SELECT event_id, stream, sequence FROM ledger.fact WHERE event_id = ANY (%b) OFFSET 0) known
                 WHERE stream = %b AND sequence < %b GROUP BY event_id""",
@@ -82,7 +82,7 @@ class Transaction:
         return BatchStart(position, hash_, ledger_end, has_parked, has_erased, first, await pending.finish())
 
     async def without_text(self, prepared: Prepared) -> dict[int, str]:
-        """The facts that lack a text still, which may have come since they were prepared; by sequence, and which."""
+        """Which text a fact lacks, by sequence; a text may have come since the fact was prepared."""
         if not prepared.lacking:
             return {}
         known = await lookups.known_texts(self.db, prepared.lacking)

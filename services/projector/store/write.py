@@ -1,7 +1,7 @@
-"""Writing rows: one statement for the new rows of a table, one for the changed, one for those that go.
+"""Writes rows: one statement for the new rows of a table, one for the changed, one for the deleted.
 
-A statement takes its rows as one JSON document whose keys are columns. What a repeated key means was decided by the
-fold; here a row is new, or different, or written once and there already.
+A statement takes its rows as one JSON document whose keys are columns. The fold has decided what a repeated key means;
+here a row is new, or changed, or of a table whose first row stands.
 
 PostgreSQL's text cannot hold U+0000, and pages from the internet can: it becomes U+FFFD here, in the one place that
 every text passes.

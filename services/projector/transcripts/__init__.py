@@ -1,1 +1,1 @@
-"""Transcripts, read into rows."""
+"""Reads transcripts into rows."""

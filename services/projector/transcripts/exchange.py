@@ -35,7 +35,7 @@ def read_transcript(text: str) -> Exchange:
         audit = rows(transcript)
         head, review = ({name: getattr(audit, name) for name in names} for names in (_HEAD, _REVIEW))
         orjson.dumps((head, review))  # what our JSON cannot hold must not come as far as the database
-    except Exception:  # evidence is never a condition
+    except Exception:  # a fact never depends on its transcript
         return UNREADABLE
     carried_out = {each.call_id: (each.started_at, each.completed_at) for each in transcript.research}
     return Exchange("read", head, review, partial(_list_parts, audit, carried_out))
@@ -44,7 +44,7 @@ def read_transcript(text: str) -> Exchange:
 def _list_parts(
     audit: Audit, carried_out: Mapping[str, tuple[datetime, datetime]], attempt: UUID, hash_: str, at: datetime
 ) -> Iterator[Part]:
-    """Parents before children. Shapes: `carried_out` has begin and end of our own tools' calls, by call id."""
+    """The rows, parents before children. Shapes: `carried_out` has start and end of our tools' calls, by call id."""
     name = f"{attempt}\x1f{hash_}"
     for tool in audit.requested_tools:
         id_ = _make_id("tool", name, tool.request_order)

@@ -19,14 +19,14 @@ from services.projector.rows.attempts import Exchange
 from services.projector.transcripts.exchange import MISSING, TOO_LARGE, UNREADABLE, read_transcript
 
 TOGETHER_BYTES: Final = 8_000_000
-"""Of all transcripts in one transaction, unless it is a single one."""
+"""The most of all transcripts in one transaction; a single one may be larger."""
 LARGEST_BYTES: Final = 64_000_000
 THREAD_FROM_BYTES: Final = 100_000
-"""Longer ones take long enough to read for others in this process to notice."""
+"""From this total on, transcripts are read in a thread, so that they do not block the event loop."""
 
 
 def split_by_size(batch: Batch, together_bytes: int = TOGETHER_BYTES) -> Iterator[Batch]:
-    """The batch in parts, each with no more transcripts than one transaction can bear."""
+    """The batch in parts, each with at most `together_bytes` of transcripts, or with a single transcript."""
     weights = {fact.sequence: _weight(ref) for fact in batch.facts if (ref := find_transcript(fact.event)) is not None}
     if sum(weights.values()) <= together_bytes:
         yield batch
@@ -42,7 +42,7 @@ def split_by_size(batch: Batch, together_bytes: int = TOGETHER_BYTES) -> Iterato
 
 
 async def fetch_exchanges(facts: Iterable[Fact], texts: Texts) -> dict[str, Exchange]:
-    """What the transcripts say that these facts name, by their hashes; for every one of them there is an answer."""
+    """The exchanges of all transcripts that these facts name, by hash; a missing or unreadable one has a state."""
     refs = {ref.sha256: ref for fact in facts if (ref := find_transcript(fact.event)) is not None}
     if not refs:
         return {}
@@ -59,7 +59,7 @@ async def fetch_exchanges(facts: Iterable[Fact], texts: Texts) -> dict[str, Exch
 
 
 def mark_unreadable(facts: Iterable[Fact]) -> dict[str, Exchange]:
-    """The same, where the database would not have what they say."""
+    """As `fetch_exchanges`, but all unreadable: for a fact that the database refused with its transcript."""
     return {ref.sha256: UNREADABLE for fact in facts if (ref := find_transcript(fact.event)) is not None}
 
 
