@@ -60,15 +60,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Valid:
-    """A checkpoint that satisfies a policy, with the signatures that do it."""
+    """A checkpoint that satisfies a policy, with the signatures of its witnesses."""
 
     checkpoint: Checkpoint
-    signatures: tuple[Verified, ...]
+    cosigned: tuple[Verified, ...]
 
     @property
     def cosignatures(self) -> int:
-        """How many witnesses cosigned it, each counted once, however often it stands there. A log states no time."""
-        return len({each.key for each in self.signatures if each.time is not None})
+        """The number of witnesses that cosigned the checkpoint; one that signed several times counts once."""
+        return len({each.key for each in self.cosigned})
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +144,14 @@ class Policy:
         logs = [log.key for log in self.logs if log.key.name == checkpoint.origin]
         if not logs:
             raise SignatureError("the policy has no log of this origin")
-        signed = verify_note(note, logs)
+        verify_note(note, logs)
         names = {witness.key: witness.name for witness in self.witnesses}
         known = {(key.name, key.key_id) for key in names}
         cosignatures = tuple(each for each in note.signatures if (each.name, each.key_id) in known)
         cosigned = verify_note(Note(note.text, cosignatures), names) if cosignatures else ()
         if not self.is_satisfied_by({names[each.key] for each in cosigned}):
             raise QuorumError(f"{len(cosigned)} witnesses cosigned, which is no quorum of the policy")
-        return Valid(checkpoint, signed + cosigned)
+        return Valid(checkpoint, cosigned)
 
 
 class _Reader:

@@ -93,7 +93,7 @@ async def visit(url: str, policy: Policy, file: Path, now: datetime, exported: P
         except TlogError as error:
             return Report(seen.tree.size, 0, 0, (Alarm(f"leaves cannot be read: {error}"),))
     leaves = served[seen.tree.size - first :]
-    times = [each.time for each in valid.signatures if each.time is not None]
+    times = [each.time for each in valid.cosigned if each.time is not None]
     signed_at = datetime.fromtimestamp(min(max(times), LATEST), UTC) if times else None
     known, alarms = inspect(seen, Visit(checkpoint, leaves, now, signed_at), STALE_AFTER)
     if shown is not None and not alarms:

@@ -63,7 +63,15 @@ def test_accepts_a_checkpoint_with_log_and_quorum() -> None:
     stranger = signing_key("stranger.example", Algorithm.COSIGNATURE)
     valid = POLICY.verify(LOG.note(5, X1, stranger, X3, Y2))
     assert valid.checkpoint == LOG.checkpoint(5)
-    assert [each.key for each in valid.signatures] == [each.verifier for each in (LOG_KEY, X1, X3, Y2)]
+    assert [each.key for each in valid.cosigned] == [each.verifier for each in (X1, X3, Y2)]
+
+
+def test_a_log_is_not_its_own_witness() -> None:
+    """A log's signature with ML-DSA states a time, as cosignatures do."""
+    key = signing_key(ORIGIN, Algorithm.ML_DSA_44)
+    text = str(LOG.checkpoint(5))
+    valid = Policy((Log(key.verifier),)).verify(Note(text, (key.sign(text, 1),)))
+    assert valid.cosignatures == 0
 
 
 def test_refuses_a_checkpoint_without_quorum() -> None:
