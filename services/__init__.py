@@ -1,1 +1,1 @@
-"""One folder a service; they know each other only by the facts they publish."""
+"""One package per service; services know each other only by the facts that they publish."""

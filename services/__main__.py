@@ -28,31 +28,31 @@ COMMANDS = {
     "audit": "Audit one article: its claims, the evidence, a verdict.",
     "mcp": "Serve audits to models over the Model Context Protocol.",
     "witness": "Cosign the checkpoints of transparency logs.",
-    "select": "Take the next posts now, or show what would be taken and why.",
-    "budget": "Today's runs and money.",
+    "select": "Request investigations of the next posts now, or show which and why.",
+    "budget": "Show today's runs and cost.",
     "investigation": "Show, replay, retry or cancel one investigation.",
     "finding": "Show, suspend, release or retract one published finding.",
     "appeal": "List, show and decide readers' objections to results.",
-    "log": "Keep a log of decisions that nobody can rewrite; verify a decision.",
+    "log": "Keep a log of decisions that cannot be rewritten; verify a decision.",
     "breaker": "Show what stops findings from being displayed; begin its trial, close it.",
-    "variant": "Show how much of each variant is displayed; enter what came of its gate tier.",
-    "controls": "Have posts checked in which nothing is wrong: commit to a list, open it.",
+    "variant": "Show how much of each variant is displayed; enter the result of its gate tier.",
+    "controls": "Have posts in which nothing is wrong checked: commit to a list, open it.",
     "tail": "Follow facts as they happen.",
     "export": "Write the public record as files.",
     "projector": "Migrate the database; rebuild the read model from the log.",
     "ledger": "Verify the chain of facts.",
-    "streams": "Show lag, rates and the oldest fact that waits.",
+    "streams": "Show lag, rates and the oldest waiting fact.",
     "dead": "List, show, requeue or drop dead letters; resume a paused consumer.",
     "replay": "Deliver facts to one consumer again, or compare a shadow read model.",
     "post": "Erase a post: the right to erasure.",
     "erase": "Erase a job, an assertion or an account.",
     "backup": "Save streams, ledger and blobs into a folder.",
-    "restore": "Bring a backup back on empty servers.",
+    "restore": "Restore a backup to empty servers.",
 }
 
 
 class Lazy(click.Group):
-    """A group whose commands live in modules of their names."""
+    """A group that imports each command from the module of the same name when it is used."""
 
     def main(
         self,
@@ -98,7 +98,7 @@ class Lazy(click.Group):
 
 
 def _open_missing_streams() -> None:
-    """Open what the parent closed of the standard streams, or the event loop's own files would take their numbers."""
+    """Open standard streams that the parent closed, or the event loop's own files would take their numbers."""
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         if getattr(sys, name) is None and os.open(os.devnull, os.O_RDWR) == number:
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))

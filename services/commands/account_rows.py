@@ -39,7 +39,7 @@ class AccountRow:
 async def add_account(
     database: Database, username: str, email: str | None, role: Role, tier: Tier, agreed: int | None
 ) -> UUID:
-    """Add an account; returns its id. Raises: click.ClickException: name or mail address are in use."""
+    """Add an account; returns its id. Raises: click.ClickException: the name or mail address is in use."""
     clock = SystemClock()
     new_id = clock.new_id()
     values = {
@@ -80,16 +80,16 @@ async def list_accounts(database: Database, *, every: bool) -> Sequence[AccountR
 
 
 async def change_account(database: Database, username: str, **values: object) -> None:
-    """Change columns of an open account. Raises: click.ClickException: there is none of this name."""
+    """Change columns of an open account. Raises: click.ClickException: no open account has this name."""
     async with database.transaction() as connection:
         owner = await _find_open(connection, username)
         await connection.execute(update(account).where(account.c.id == owner).values(**values))
 
 
 async def close_account(database: Database, username: str, *, erase: bool) -> int:
-    """Close an account and revoke its keys, or delete both; how many active keys it had.
+    """Close an account and revoke its keys, or delete both; returns how many active keys it had.
 
-    Raises: click.ClickException: there is no open account of this name, or none at all for `erase`.
+    Raises: click.ClickException: no open account has this name; for `erase`, no account at all.
     """
     now, keys = SystemClock().now(), instance_api_key.c
     async with database.transaction() as connection:
@@ -152,7 +152,7 @@ class Activity:
 
 
 async def read_activity(database: Database, username: str) -> Activity:
-    """An account by its name, a closed one too. Raises: click.ClickException: there is none."""
+    """The account of this name, open or closed. Raises: click.ClickException: no account has it."""
     t = account.c
     newest = func.greatest(
         _newest(job, job.c.account_id == t.id),

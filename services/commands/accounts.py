@@ -31,7 +31,7 @@ _MICRO_USD = 1_000_000
 def command() -> None:
     """Manage accounts of the job API. There is no sign-up: accounts are made here.
 
-    `openerrata keys add --account NAME --right audit` makes a key that opens one.
+    `openerrata keys add --account NAME --right audit` makes a key for one.
 
     A role says what the holder may do: reader (read, flag), contributor (also submit and edit), moderator (also decide,
     hide, publish and score), admin (also configure models, hear appeals). A tier says what a month is worth: free has
@@ -46,7 +46,7 @@ def command() -> None:
 
 
 def read_dollars(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """Micro-dollars of an amount in dollars."""
+    """An amount in dollars, as micro-dollars."""
     if value is None:
         return None
     try:
@@ -63,13 +63,13 @@ _credit_limit = click.option(
     "agreed",
     metavar="USD",
     callback=read_dollars,
-    help="Credit a month in dollars, where another than the tier's is agreed.",
+    help="Credit a month in dollars, if it is not the tier's.",
 )
 
 
 @command.command()
 @click.argument("name")
-@click.option("--email", help="Where its holder is reached; it names one account only.")
+@click.option("--email", help="Where its holder is reached; no two accounts have the same.")
 @click.option("--role", type=click.Choice(ROLES), default="reader", show_default=True, help="What its holder may do.")
 @click.option(
     "--tier", type=click.Choice(tuple(TIERS)), default="free", show_default=True, help="What a month is worth."
@@ -77,11 +77,11 @@ _credit_limit = click.option(
 @_credit_limit
 @on_servers
 def add(name: str, email: str | None, role: Role, tier: Tier, agreed: int | None, data_dir: Path) -> None:
-    """Add an account. NAME is lower-case letters, digits and .-_ and stays its own, unless it is erased."""
+    """Add an account. NAME is lower-case letters, digits and .-_; no later account gets it, unless this is erased."""
     if not is_username(name):
         raise click.BadParameter("a name is 1 to 64 lower-case letters, digits and .-_", param_hint="NAME")
     if email is not None and "@" not in email.strip("@"):
-        raise click.BadParameter("this is no mail address", param_hint="--email")
+        raise click.BadParameter("this is not a mail address", param_hint="--email")
     added = run_as_operator(data_dir, lambda database: add_account(database, name, email, role, tier, agreed))
     click.echo(added)
 
@@ -170,7 +170,7 @@ def close(name: str, erase: bool, data_dir: Path) -> None:
 
 @command.command(name="webhook-secret")
 @click.argument("name")
-@click.option("--end-rotation", is_flag=True, help="Make no new one: from now on only the newest is valid.")
+@click.option("--end-rotation", is_flag=True, help="Make no new secret; only the newest stays valid.")
 @on_servers
 def webhook_secret(name: str, end_rotation: bool, data_dir: Path) -> None:
     """Make the account NAME a new secret for webhooks and print it once; the previous one stays valid beside it."""

@@ -51,9 +51,9 @@ _APPEALED: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """An appeal with its words. Shapes: `claims` are the findings that it names; no `outcome`: it is open.
+    """An appeal with its words. Shapes: `claims` are the findings that it names; `outcome` is None while it is open.
 
-    `by_author`: it claims to be the author's; `proof` is what became of the newest attempt to prove it.
+    `by_author`: the reader claims to be the author; `proof` is the outcome of the newest attempt to prove it.
     """
 
     id: UUID
@@ -73,7 +73,7 @@ class Appeal:
 
     @property
     def is_of_author(self) -> bool:
-        """Whether it is proven to be by the post's author, or a contributor."""
+        """Whether the appeal is proven to be by the post's author or a contributor."""
         return self.proof == "PROVEN"
 
 
@@ -153,7 +153,7 @@ def show(appeal: UUID, data_dir: Path) -> None:
 @click.argument("outcome", metavar="OUTCOME", type=click.Choice(["UPHELD", "PARTLY", "DISMISSED", "REFUSED"]))
 @note_option
 @click.option(
-    "--claim", "claims", type=click.UUID, multiple=True, metavar="CLAIM", help="With PARTLY: a finding that falls."
+    "--claim", "claims", type=click.UUID, multiple=True, metavar="CLAIM", help="With PARTLY: a finding to retract."
 )
 @on_servers
 def decide(appeal: UUID, outcome: AppealOutcome, note: str, claims: Sequence[UUID], data_dir: Path) -> None:
@@ -161,20 +161,19 @@ def decide(appeal: UUID, outcome: AppealOutcome, note: str, claims: Sequence[UUI
 
     UPHELD retracts the findings that APPEAL names, PARTLY those given by --claim.
 
-    The same command again ends what an interrupted one began.
+    Repeat the command if it was interrupted.
     """
 
     async def work(found: Servers) -> Sequence[UUID]:
         async with open_log_and_tables(found) as (bus, db):
             it = await _read(db, appeal)
-            fallen = find_fallen(it, outcome, claims)
-            for claim in fallen:  # before the decision: once it is there, nothing is left to do
+            retracted = find_retracted(it, outcome, claims)
+            for claim in retracted:  # first, since a repeated command stops at a stored decision
                 await decide_finding(found, claim, Wanted(state="RETRACTED", cause="APPEAL", note=note))
             await _publish(bus, it, outcome, note)
-            return fallen
+            return retracted
 
-    fallen = run_on_servers(data_dir, work)
-    for claim in fallen:
+    for claim in run_on_servers(data_dir, work):
         click.echo(f"retracted  {claim}")
     click.echo(f"{outcome}; pages follow within a minute")
 
@@ -185,11 +184,11 @@ def decide(appeal: UUID, outcome: AppealOutcome, note: str, claims: Sequence[UUI
 def investigate(appeal: UUID, data_dir: Path) -> None:
     """Investigate the post of APPEAL anew; the model is given the objection as data, and answers it.
 
-    The result of before stays as it is. The new one is shown beside it as any other is, and each page links the other.
-    What the model writes is public, and may repeat the objection: do not do this with words that must not be.
+    The earlier result stays as it is. The new one is shown beside it like any other, and each page links to the other.
+    What the model writes is public, and may repeat the objection: do not use this if its words must not be public.
 
-    Appeals lead to a tenth as many runs in a UTC day as the selector may request, and to one at least. Those of proven
-    authors that are open and have had none come first: a reader's appeal gets what they leave.
+    In a UTC day, appeals get at most a tenth of the runs that the selector may request, and at least one. Open appeals
+    of proven authors that have had no run come first: readers' appeals get what they leave.
     """
 
     async def work(found: Servers) -> UUID:
@@ -206,7 +205,7 @@ def investigate(appeal: UUID, data_dir: Path) -> None:
 
 
 async def _make_request(db: Connection, appeal: Appeal) -> tuple[InvestigationRequested, UUID]:
-    """The one request of an appeal. Raises: click.ClickException: it was turned down."""
+    """The request for an appeal's run. Raises: click.ClickException: it was turned down, or the result was erased."""
     if appeal.outcome in ("DISMISSED", "REFUSED"):
         raise click.ClickException(f"it was decided already: {appeal.outcome}")
     row = await (await db.execute(_APPEALED, (list(appeal.claims), appeal.investigation_id))).fetchone()
@@ -232,12 +231,12 @@ async def _make_request(db: Connection, appeal: Appeal) -> tuple[InvestigationRe
     return request, appeal.correlation
 
 
-def find_fallen(appeal: Appeal, outcome: AppealOutcome, claims: Sequence[UUID]) -> Sequence[UUID]:
-    """The findings that are retracted. Raises: click.ClickException: it cannot be decided like this."""
+def find_retracted(appeal: Appeal, outcome: AppealOutcome, claims: Sequence[UUID]) -> Sequence[UUID]:
+    """The findings to retract. Raises: click.ClickException: the appeal cannot be decided like this."""
     if appeal.outcome is not None:
         raise click.ClickException(f"it was decided already: {appeal.outcome}")
     if (outcome == "PARTLY") != bool(claims):
-        raise click.ClickException("--claim names the findings that fall with PARTLY, and goes with nothing else")
+        raise click.ClickException("--claim names the findings to retract with PARTLY; no other outcome takes it")
     if not set(claims) <= set(appeal.claims):
         raise click.ClickException("--claim: the appeal does not name this finding; see `openerrata appeal show`")
     return appeal.claims if outcome == "UPHELD" else tuple(dict.fromkeys(claims))
@@ -252,7 +251,7 @@ async def _read(db: Connection, appeal: UUID) -> Appeal:
 
 
 async def _publish(bus: Bus, appeal: Appeal, outcome: AppealOutcome, note: str) -> None:
-    """Of two decisions at once the stream takes one."""
+    """Publish the decision; of two at the same time the stream accepts one."""
     subject = f"{AppealDecided.SUBJECT}.{appeal.investigation_id}"
     with as_message(Retry, Reject):
         newest = await read_latest(bus, subject)

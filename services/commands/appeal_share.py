@@ -1,4 +1,4 @@
-"""How many runs appeals lead to in a day, and whose come first."""
+"""The daily share of runs for appeals, and whose appeals come first."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _AUTHORS_WAITING: Final = """
             AND r.analysis = o.analysis AND r.origin = 'APPEAL' AND r.origin_id = a.id
         WHERE o.id = a.investigation_id)"""
 SHARE: Final = 10
-"""One run for an appeal for so many that the selector may request; at least one a day."""
+"""Appeals get one run for this many that the selector may request; at least one a day."""
 
 
 async def check_share(db: Connection, appeal: UUID, *, is_of_author: bool) -> None:
-    """Raises: click.ClickException: other appeals have had today's runs, or authors' wait for them."""
+    """Check that a run is left. Raises: click.ClickException: today's are used up, or authors wait for them."""
     most = max(1, SelectorSettings().runs_per_day // SHARE)
     row = await (await db.execute(_RUNS, (start_of_day(SystemClock().now()), appeal))).fetchone()
     used = 0 if row is None else row[0]

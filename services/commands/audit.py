@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def _end_with_its_status(function: Callable[P, T]) -> Callable[P, T]:
-    """Exit status 1 says that the article is not well supported; whatever is wrong here is another."""
+    """End errors with another exit status than 1, which says that the article is not well supported."""
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -99,7 +99,7 @@ def _backup(found: Servers, folder: Path) -> Manifest:
         )
         (draft / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1))
         (draft / MANIFEST).rename(folder / MANIFEST)
-    for old in {*folder.glob("data-*"), *folder.glob(f"{UNFINISHED}*")} - {data}:  # a killed backup leaves its own
+    for old in {*folder.glob("data-*"), *folder.glob(f"{UNFINISHED}*")} - {data}:  # a killed backup leaves these
         shutil.rmtree(old)
     for file in blobs.iterdir():  # erased blobs must leave the backup too
         if file.name not in saved.blobs:
@@ -109,7 +109,7 @@ def _backup(found: Servers, folder: Path) -> Manifest:
 
 @dataclass(frozen=True)
 class _Saved:
-    """Shapes: `tables` and `streams` as in the manifest; `blobs` are hashes."""
+    """What was saved. Shapes: `tables` and `streams` as in the manifest; `blobs` are hashes."""
 
     tables: dict[str, list[str]]
     streams: dict[str, StreamDescription]
@@ -130,7 +130,7 @@ async def _collect(found: Servers, draft: Path, blobs: Path, existing: Mapping[s
 
 
 async def _fetch_blobs(found: Servers, folder: Path, existing: Mapping[str, int]) -> set[str]:
-    """Fetch the blobs that the folder lacks, or has in part as after a copy that was cut short; the hashes of all.
+    """Fetch the blobs that the folder lacks or, after an interrupted copy, has in part; returns the hashes of all.
 
     Units: `existing` are bytes by hash.
     """

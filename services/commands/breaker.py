@@ -34,8 +34,8 @@ _SHORT: Final = 12
 def command() -> None:
     """Show what stops findings from being displayed, and let them be displayed again.
 
-    A breaker opens by itself; every finding of its scope is suspended. SCOPE is ALL, NEW (what is not displayed yet) or
-    a variant, of which the first characters are enough.
+    A breaker opens by itself; every finding of its scope is suspended. SCOPE is ALL, NEW (findings that are not
+    displayed yet) or a variant, of which the first characters are enough.
 
     \b
     openerrata breaker show
@@ -61,9 +61,9 @@ cause_option = click.option(
     "--cause",
     required=True,
     callback=_read_line(LONGEST_CAUSE, "a sentence"),
-    help="What it was and what was done about it; it becomes public.",
+    help="What the cause was and what was done about it; this becomes public.",
 )
-by_option = click.option("--by", required=True, callback=_read_line(40, "a name"), help="Who says so; it is public.")
+by_option = click.option("--by", required=True, callback=_read_line(40, "a name"), help="Your name; it becomes public.")
 
 
 @command.command()
@@ -130,9 +130,10 @@ def close_(scope: str, cause: str, by: str, report: Path, data_dir: Path) -> Non
 )
 @on_servers
 def release_(scope: str, note: str, data_dir: Path) -> None:
-    """Show again what a breaker had suspended that is closed now.
+    """Release the findings that a breaker suspended, once it is closed.
 
-    Retract what is wrong before. What somebody outside found wrong, and what may not be released now, is left.
+    Retract those that are wrong first. Findings that an outside review found wrong, or that may not be released now,
+    stay suspended.
     """
 
     async def work(bus: Bus, database: Database) -> str:
@@ -143,7 +144,7 @@ def release_(scope: str, note: str, data_dir: Path) -> None:
 
 
 async def half_open(bus: Bus, database: Database, clock: Clock, scope: str, cause: str, by: str) -> str:
-    """Publish that the trial begins; what to tell. Raises: click.ClickException: the breaker is not open."""
+    """Publish that the trial begins; returns the message. Raises: click.ClickException: the breaker is not open."""
     breaker = await _find(bus, database, scope)
     if breaker.state != "OPEN":
         raise click.ClickException(f"{breaker.scope} is {breaker.state}; only an open breaker begins its trial")
@@ -153,9 +154,9 @@ async def half_open(bus: Bus, database: Database, clock: Clock, scope: str, caus
 
 
 async def close(bus: Bus, database: Database, clock: Clock, scope: str, cause: str, by: str, report: TierReport) -> str:
-    """Publish that it is closed, or that its trial failed; what to tell.
+    """Publish that the breaker is closed, or that its trial failed; returns the message.
 
-    Raises: click.ClickException: it is not half open, or something is missing; nothing changes.
+    Raises: click.ClickException: it is not half open, or its trial is not complete; nothing changes.
     """
     breaker = await _find(bus, database, scope)
     if breaker.state != "HALF_OPEN" or breaker.since is None:
@@ -176,7 +177,7 @@ async def close(bus: Bus, database: Database, clock: Clock, scope: str, cause: s
 
 
 async def _limit(bus: Bus, database: Database, clock: Clock, scope: str, cause: str, by: str) -> None:
-    """Let the variants of a scope earn their volume anew; one in the shadow has still to leave it."""
+    """Let the variants of a scope earn their volume anew; those in the shadow stay there."""
     now, record = clock.now(), SqlVolumes(database)
     through = await SqlWatchRecord(bus, database).newest()
     known = [each for each in await record.known() if scope in (EVERY, NEW, each.variant) and each.state != "SHADOW"]
@@ -189,7 +190,7 @@ async def _limit(bus: Bus, database: Database, clock: Clock, scope: str, cause: 
 
 
 def limit_unknown(unknown: UnknownVariant, *, through: int, why: str, by: str, now: datetime) -> VariantChanged:
-    """A variant without a volume, whose breaker has closed, earns it from the first step on."""
+    """The event by which a variant without a volume begins at the first step, after its breaker closed."""
     return VariantChanged(
         variant=unknown.variant,
         parts=unknown.parts,
@@ -216,7 +217,7 @@ async def _find(bus: Bus, database: Database, scope: str) -> KnownBreaker:
 
 
 async def _read_trial(record: SqlWatchRecord, breaker: KnownBreaker, tier: GateTier) -> Trial:
-    """What came of the shadow: controls of the variant, or of all, since it is half open."""
+    """The trial since the breaker is half open: controls of the variant, or of all variants."""
     controls = [
         each
         for each in await record.controls()

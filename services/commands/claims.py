@@ -43,8 +43,9 @@ _SHARING: Final = text("SELECT count(*) FROM readmodel.assertion WHERE published
 class Probed:
     """A sentence as the cache sees it.
 
-    Shapes: `assertion` None: nothing is left of the sentence after normalisation. `cache` is how a job with the usual
-    options would find it; `shared_with` counts other assertions with the same key; `samples` are as articles wrote it.
+    Shapes: `assertion` is None if nothing is left of the sentence after normalisation. `cache` is the outcome of the
+    look-up for a job with default options; `shared_with` counts other assertions with the same key; `samples` are
+    articles' wordings.
     """
 
     canonical: dict[str, str]
@@ -80,7 +81,7 @@ def command() -> None:
     help='What "yesterday" in the sentence refers to, e.g. 2026-12-01; today without it.',
 )
 @click.option(
-    "--hint", type=click.Choice([each.value for each in Volatility]), help="How fast a model said that it changes."
+    "--hint", type=click.Choice([each.value for each in Volatility]), help="A model's hint of how fast it changes."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @on_servers
@@ -106,7 +107,7 @@ async def _probe(found: Servers, sentence: str, language: str, day: datetime | N
 async def probe_claim(
     bus: Bus, database: Database, clock: Clock, sentence: str, language: str, day: datetime | None, hint: str | None
 ) -> Probed:
-    """Look a sentence up as a job would that is accepted now, or on that day."""
+    """Look a sentence up as a job would if it were accepted now, or on `day`."""
     reference_day = (day or clock.now().astimezone(UTC)).date()
     anchor = find_anchor(sentence, language, reference_day, None)
     guard, volatility = make_guard(sentence, anchor), classify(sentence, language, hint, reference_day)
@@ -154,7 +155,7 @@ def _name(outcome: Outcome) -> str:
 
 
 def render(probed: Probed) -> list[tuple[str, str]]:
-    """The sentence in lines of a name and a value; articles wrote the samples."""
+    """The lines to print, as name and value; samples come from articles, so they are cleaned."""
     guard: JsonValue = json.loads(probed.guard.canonical_json())
     lines = [(version, words or "-") for version, words in probed.canonical.items()]
     lines += [
@@ -185,7 +186,7 @@ class Measured:
 @click.option("--of", required=True, type=click.IntRange(1), help="How many claims with known answers were judged.")
 @on_servers
 def measured(analysis: UUID, right: int, of: int, data_dir: Path) -> None:
-    """Say how often verdicts like that of the analysis ID are right: of its model, instructions and rules.
+    """Record how often verdicts by the model, instructions and rules of the analysis ID are right.
 
     Claim pages show it beside each such verdict, with its bound, number and date, instead of "not measured".
     """
@@ -205,7 +206,7 @@ def measured(analysis: UUID, right: int, of: int, data_dir: Path) -> None:
 
 
 async def publish_measure(bus: Bus, database: Database, clock: Clock, analysis: UUID, found: Measured) -> None:
-    """Publish it. Raises: click.ClickException: there is no such analysis, or it was measured just now. BusError."""
+    """Publish a measure. Raises: click.ClickException: the analysis is unknown, or was measured this hour. BusError."""
     run_ = run_attempt.c
     made = select(run_.model, run_.prompt_hash, run_.rules).where(run_.run_id == analysis, run_.outcome == "SUCCEEDED")
     async with database.connect() as connection:

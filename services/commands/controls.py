@@ -29,8 +29,8 @@ from services.curator.settings import CuratorSettings
 def command() -> None:
     """Have posts in which nothing is wrong checked among others: a finding on one of them is a false flag.
 
-    What is in a list is known to nobody but the curator until it is opened; the log holds its hash before any of it
-    runs. Nothing of a control is published. Run this as the curator's user, with OPENERRATA_CURATOR_CONTROLS.
+    Only the curator knows the posts of a list until it is opened; the log has the list's hash before any of them runs.
+    Results of controls are not published. Run this as the curator's user, with OPENERRATA_CURATOR_CONTROLS.
 
     \b
     openerrata controls commit controls.csv
@@ -42,13 +42,13 @@ def command() -> None:
 @command.command(name="commit")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
-    "--days", type=click.IntRange(1, 400), default=30, show_default=True, help="After so many days none begins."
+    "--days", type=click.IntRange(1, 400), default=30, show_default=True, help="No run begins after this many days."
 )
 @on_servers
 def commit_(file: Path, days: int, data_dir: Path) -> None:
-    """Commit to the posts of FILE, a CSV of which the column `version` is read: ids of versions, which people reviewed.
+    """Commit to the posts of FILE, a CSV whose column `version` has the ids of versions that people reviewed.
 
-    The curator requests some of them each day. The same file again changes nothing while its list is not open.
+    The curator requests some of them each day. The same file again changes nothing until its list is open.
     """
 
     click.echo(
@@ -63,7 +63,7 @@ def commit_(file: Path, days: int, data_dir: Path) -> None:
 @click.argument("batch", type=click.UUID)
 @on_servers
 def open_(batch: UUID, data_dir: Path) -> None:
-    """Publish a list with what came of each post, once all of them have run or its time is over.
+    """Publish a list with the outcome of each post, once all of them have run or its time is over.
 
     BATCH is its id, as `show` and `commit` print it.
     """
@@ -101,10 +101,10 @@ def read_versions(file: Path) -> Sequence[UUID]:
                 raise click.ClickException(f"{file}: line {line}: {version} is in line {found[version]} too")
             found[version] = line
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "it is not CSV in UTF-8"
         raise click.ClickException(f"{file}: {reason}") from error
     except ValueError:
-        raise click.ClickException(f"{file}: line {line}: {value!r} is no version's id") from None
+        raise click.ClickException(f"{file}: line {line}: {value!r} is not a version's id") from None
     if not 1 <= len(found) <= MOST_CONTROLS:
         raise click.ClickException(f"{file}: a list has 1 to {MOST_CONTROLS} posts")
     return list(found)
@@ -113,9 +113,9 @@ def read_versions(file: Path) -> Sequence[UUID]:
 async def commit(
     bus: Bus, database: Database, clock: Clock, lists: ControlLists, versions: Sequence[UUID], days: int
 ) -> str:
-    """Keep the list, then commit to it; what to tell.
+    """Store the list, then commit to it; returns the message.
 
-    Raises: click.ClickException: a version is not there or was a control before; nothing changes.
+    Raises: click.ClickException: a version is unknown or was a control before; nothing changes.
     """
     await wait_for_projection(bus, database)
     record = SqlControls(database)
@@ -127,7 +127,7 @@ async def commit(
         await _refuse_unfit(record, kept, wanted)
         posts = await record.posts(wanted)
         if missing := wanted - posts.keys():
-            raise click.ClickException(f"no version has the id {min(missing)}; the export has those that there are")
+            raise click.ClickException(f"no version has the id {min(missing)}; see `versions` of an export")
         controls = draw_salts((version, posts[version]) for version in versions)
         lists.write(controls)
     closes_at = clock.now() + timedelta(days=days)
@@ -144,7 +144,7 @@ async def _refuse_unfit(record: SqlControls, kept: Sequence[ControlList], wanted
 
 
 async def open_list(bus: Bus, database: Database, clock: Clock, lists: ControlLists, batch: UUID) -> str:
-    """Publish a list; what to tell. Raises: click.ClickException: it is not here, or its runs are not over."""
+    """Publish a list; returns the message. Raises: click.ClickException: it is not here, or its runs are not over."""
     await wait_for_projection(bus, database)
     record = SqlControls(database)
     known = next((each for each in await record.batches() if each.id == batch), None)
@@ -176,7 +176,7 @@ async def open_list(bus: Bus, database: Database, clock: Clock, lists: ControlLi
 def _open_lists() -> ControlLists:
     folder = load(CuratorSettings).controls
     if folder is None:
-        raise click.ClickException("set OPENERRATA_CURATOR_CONTROLS to a folder of the curator's, here and there")
+        raise click.ClickException("set OPENERRATA_CURATOR_CONTROLS to the same folder here and for the curator")
     return ControlLists(folder)
 
 

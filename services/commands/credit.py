@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """An account, and what it may use."""
+    """An account and the terms of its credit."""
 
     id: UUID
     username: str
@@ -67,7 +67,7 @@ def _read_month(_: click.Context, __: click.Parameter, value: str | None) -> str
     return value
 
 
-_month = click.option("--month", callback=_read_month, help="An earlier month than this one.")
+_month = click.option("--month", callback=_read_month, help="An earlier month, such as 2026-12, instead of this one.")
 
 
 @command.command()
@@ -93,7 +93,7 @@ def show(account_name: str, month: str | None, as_json: bool, data_dir: Path) ->
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @on_servers
 def adjust_(account_name: str, amount: int, charge: bool, month: str | None, as_json: bool, data_dir: Path) -> None:
-    """Give back so many USD of what the account NAME used, at most all of it; it also takes the account's new terms."""
+    """Give back USD of what the account NAME used, at most all of it; this also applies the account's new terms."""
     clock = SystemClock()
     signed = amount if charge else -amount
 
@@ -116,7 +116,7 @@ async def read_period(bus: Bus, account_id: UUID, month: str) -> Period:
 
 
 async def adjust_credit(bus: Bus, owner: Owner, month: str, amount: int, clock: Clock) -> Period:
-    """Add an amount to what was used, not below 0; the month after it. Raises: Outage, BusError."""
+    """Add an amount to what was used, not below 0; returns the changed month. Raises: Outage, BusError."""
     adjustment = clock.new_id()
     while True:  # a refusal means that another entry was stored
         entry = adjust(await read_period(bus, owner.id, month), owner.terms, adjustment, amount)
@@ -128,7 +128,7 @@ async def adjust_credit(bus: Bus, owner: Owner, month: str, amount: int, clock: 
 
 
 async def find_owner(database: Database, username: str) -> Owner:
-    """An account by its name, closed or not. Raises: click.ClickException: there is none."""
+    """The account of this name, open or closed. Raises: click.ClickException: no account has it."""
     columns = account.c
     query = select(columns.id, columns.tier, columns.credit_limit_micro_usd).where(columns.username == username)
     async with database.connect() as connection:
@@ -148,7 +148,7 @@ async def _for_account(found: Servers, name: str, action: Callable[[Bus, Owner],
 
 
 def render_adjustment(period: Period, wanted: int) -> str:
-    """What an order came to, whose entry is the newest of the period. Units: millionths of a dollar, below 0: back."""
+    """What an adjustment changed, by the period's newest entry. Units: millionths of a dollar, below 0: given back."""
     assert period.last is not None
     done = period.last.micro_usd
     line = f"{'charged' if wanted > 0 else 'gave back'} {_format(abs(done))}"

@@ -34,7 +34,7 @@ async def open_database(url: str, role: Role) -> AsyncIterator[Database]:
 
 @asynccontextmanager
 async def open_tables(found: Servers, *, of: str = "findings") -> AsyncIterator[Database]:
-    """The tables, to be read. Raises: SettingsError: there are none yet, and so no findings, or what `of` names."""
+    """The tables, for reading. Raises: SettingsError: there are none yet; the message names the missing `of`."""
     if not await is_current(found.database_url):
         raise SettingsError(f"there are no {of} yet: start the projector first (`openerrata up projector`)")
     async with open_database(found.database_url, "reader") as database:
@@ -42,7 +42,7 @@ async def open_tables(found: Servers, *, of: str = "findings") -> AsyncIterator[
 
 
 def run_on_tables(data_dir: Path, action: Callable[[Bus, Database], Awaitable[T]]) -> T:
-    """Run an action on broker and tables to its end. Raises: click.ClickException: one of them fails meanwhile."""
+    """Run an action on broker and tables to its end. Raises: click.ClickException: one of them fails."""
 
     async def work(found: Servers) -> T:
         with as_message(BusError, Retry, Reject):
@@ -58,7 +58,7 @@ def run_as_operator(data_dir: Path, action: Callable[[Database], Awaitable[T]]) 
 
 
 async def act_as_operator(found: Servers, action: Callable[[Database], Awaitable[T]]) -> T:
-    """An action on the operator's tables, migrated first where this process may migrate."""
+    """Run an action on the operator's tables, after migrating them if this process may."""
     if found.owner_url is not None:
         await migrate(found.owner_url)
     async with open_database(found.role_urls.get("operator") or found.database_url, "operator") as database:

@@ -116,7 +116,7 @@ async def for_each(
     all_: bool,
     consumer: str | None,
 ) -> int:
-    """Act on the dead letters of this moment, without later ones; how many."""
+    """Act on the dead letters that exist now, without later ones; returns how many."""
     if all_ == bool(numbers) or (numbers and consumer):
         raise click.UsageError("give numbers of dead letters, or --all with or without --consumer")
     of_now = [kept async for kept in dead_letters.read_all(bus, consumer)] if all_ else []

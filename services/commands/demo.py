@@ -74,7 +74,7 @@ def command(once: bool, port: int | None, data_dir: Path) -> None:
         serve_article() as wikipedia,
         find_servers(infrastructure, data_dir) as found,
     ):
-        if found.stack is None:  # its verifier is not set up for the sample article
+        if found.stack is None:  # that process's verifier cannot fetch the sample article
             raise EmbeddedError(f"another process uses {data_dir}; stop it, or give the demo another --data-dir")
         configure_logging(log_file, level=infrastructure.log_level)
         os.environ["OPENERRATA_VERIFIER_WIKIPEDIA_URL"] = wikipedia

@@ -20,7 +20,7 @@ POLL_S = 0.05
 
 
 class RequestFailed(Exception):
-    """The gateway answered with an error."""
+    """The gateway answered with an error, or the investigation failed."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Claim(TypedDict):
 
 @dataclass(frozen=True)
 class Result:
-    """The published outcome. `earlier`: it was there before this request."""
+    """The published outcome. `earlier`: it was published before this request."""
 
     claims: tuple[Claim, ...]
     earlier: bool = False
@@ -74,9 +74,9 @@ class Journey:
     investigation_id: str = ""
 
     async def play(self, observation: Mapping[str, object]) -> AsyncIterator[Observed | Progress | Result]:
-        """Register the observation, record the view, request the investigation and poll it; yields what changes.
+        """Register the observation, record the view, request the investigation and poll it; yields changes.
 
-        Raises: Refused: the gateway answered with an error, or the investigation failed.
+        Raises: RequestFailed: the gateway answered with an error, or the investigation failed.
         """
         headers = {"x-openerrata-extension-version": EXTENSION_VERSION, "x-api-key": self.api_key}
         async with httpx.AsyncClient(base_url=self.gateway, headers=headers, timeout=60, trust_env=False) as client:

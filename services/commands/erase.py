@@ -29,7 +29,7 @@ from services.projector.erasure.root import ACCOUNT, ASSERTION, JOB, ErasureOrde
 from services.projector.store.load import Connection
 
 FAILURES: Final = (WorkOpen, ProjectorNotRunning, Undeletable, BusError, BlobsUnavailable)
-"""What stops an erasure; it can be repeated."""
+"""Errors that stop an erasure; it can be repeated."""
 REASONS: Final = ("asked_for", "court_order", "unlawful", "mistake")
 
 
@@ -69,7 +69,7 @@ def erase_job(job: str, reason: str, data_dir: Path) -> None:
 @_reason
 @on_servers
 def erase_assertion(assertion: UUID, reason: str, data_dir: Path) -> None:
-    """Erase everything about a claim as such: its words, its analyses, and the bodies of their facts.
+    """Erase everything about an assertion: its words, its analyses, and the bodies of their facts.
 
     ASSERTION is its id. Results of jobs that make the claim hold it until they expire, within a day. The projector must
     be running. Safe to repeat, also after an interruption.
@@ -85,7 +85,7 @@ def erase_assertion(assertion: UUID, reason: str, data_dir: Path) -> None:
 @_reason
 @on_servers
 def erase_account(account: UUID, reason: str, data_dir: Path) -> None:
-    """Erase what an account did: its jobs, its credit, its keys' facts.
+    """Erase what an account did: its jobs, its credit, and the facts of its keys.
 
     ACCOUNT is its id. Close it first: `openerrata accounts close NAME --erase` deletes its name and keys. The projector
     must be running. Safe to repeat, also after an interruption.
@@ -98,13 +98,13 @@ def erase_account(account: UUID, reason: str, data_dir: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StoreEraser:
-    """The broker, with the texts that expire, and the blob store."""
+    """Erases from the broker, expiring texts included, and from the blob store."""
 
     bus: Bus
     blobs: Blobs
 
     async def order(self, event: ErasureOrder) -> tuple[UUID, int]:
-        """Publish the erasure."""
+        """Publish the erasure; returns its event id and its sequence."""
         receipt = await self.bus.publish(event, correlation=event.erasure_id)
         return event.event_id(), receipt.sequence
 
@@ -113,7 +113,7 @@ class StoreEraser:
         await erase_messages(self.bus, root.stream, sequences)
 
     async def erase_blob(self, blob: StoredBlob) -> None:
-        """Remove an object, or a text that expires."""
+        """Remove an object or an expiring text."""
         if blob.hour and blob.under is not None:
             await TextBucket(self.bus).remove(blob.under)
         else:
@@ -129,13 +129,13 @@ class StoreEraser:
 
 @dataclass(frozen=True, slots=True)
 class Erasing:
-    """What an erasure works on."""
+    """The connections that an erasure needs."""
 
     db: Connection
     eraser: StoreEraser
 
     async def erase(self, root: Root, id_: UUID, reason: str, names: Sequence[str] = ()) -> Erased:
-        """Erase a root; `names` are those that its site gives it. Raises: FAILURES."""
+        """Erase a root; `names` are the site's ids of it. Raises: FAILURES."""
         head = (await self.eraser.bus.jetstream.stream_info(root.stream)).state.last_seq
         erasure_id = SystemClock().new_id()
         return await erasing.erase(
@@ -145,7 +145,7 @@ class Erasing:
 
 @asynccontextmanager
 async def open_erasing(found: Servers) -> AsyncGenerator[Erasing, None]:
-    """Database, broker and blob store, of this version."""
+    """Connect to database, broker and blob store, and migrate the database to this version."""
     await migrate(found.database_url)
     with closing(Blobs(found.blobs)) as blobs:
         async with (
@@ -159,7 +159,7 @@ def report(done: Erased) -> None:
     """Say what was erased."""
     click.echo(f"erased {format_count(done.facts, 'fact')} and {format_count(len(done.blobs), 'blob')}")
     if not done.facts and not done.blobs:
-        click.echo("nothing has this id, unless it was erased before: is it the right one?", err=True)
+        click.echo("nothing has this id, or it was erased before: is it the right one?", err=True)
 
 
 def _erase(data_dir: Path, root: Root, id_: UUID, reason: str) -> None:

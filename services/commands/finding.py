@@ -59,9 +59,9 @@ _DONE: Final[dict[FindingState, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A published finding with what became of it.
+    """A published finding with its history.
 
-    Shapes: `others` are findings about the same sentence in other results about its post, as far as they stand.
+    Shapes: `others` are findings about the same sentence that other results about its post still show.
     """
 
     text: str
@@ -80,10 +80,10 @@ def command() -> None:
     for readers; it stands beside the finding, in feeds and in exports, so it must not name a person.
 
     \b
-    Somebody doubts it, credibly:  openerrata finding suspend CLAIM --note "A source is being checked again."
+    There is credible doubt:       openerrata finding suspend CLAIM --note "A source is being checked again."
     The doubt was unfounded:       openerrata finding release CLAIM --note "The source says what we quoted."
     It is wrong:                   openerrata finding retract CLAIM --note "The source is about another year."
-    What became of it?             openerrata finding show CLAIM
+    What happened to it?           openerrata finding show CLAIM
     """
 
 
@@ -106,7 +106,7 @@ note_option = click.option(
 @claim_argument
 @on_servers
 def show(claim: UUID, data_dir: Path) -> None:
-    """Show a finding: what it says, whether it stands, and what became of it since it was published."""
+    """Show a finding: what it says, whether it is shown to readers, and how that changed since it was published."""
     finding = run_on_servers(data_dir, lambda found: _look(found, claim))
     click.echo(f"sentence   {clean(finding.text)}")
     click.echo(f"finding    {clean(finding.summary)}")
@@ -142,8 +142,8 @@ def suspend(claim: UUID, note: str, data_dir: Path) -> None:
 def release(claim: UUID, note: str, mistake: bool, data_dir: Path) -> None:
     """Show a suspended finding again, 24 hours after its suspension at the earliest, and twice at most.
 
-    The wait keeps a finding from going on and off with each objection. It says nothing where the wrong finding was
-    suspended: --mistake ends that at once.
+    The wait keeps a finding from being switched on and off with each objection. If the wrong finding was suspended,
+    --mistake ends that at once.
     """
     _change(claim, Wanted(state="RELEASED", cause="OPERATOR", note=note, mistake=mistake), data_dir)
 
@@ -183,7 +183,7 @@ async def _look(found: Servers, claim: UUID) -> Finding:
 
 
 async def decide_finding(found: Servers, claim: UUID, wanted: Wanted) -> tuple[Finding, bool]:
-    """The finding as it was, and whether it was changed."""
+    """Change a finding; returns it as it was, and whether it was changed."""
     async with open_log_and_tables(found) as (bus, db):
         finding = await _read(bus, db, claim)
         if wanted.state == "RELEASED":
@@ -203,7 +203,7 @@ async def decide_finding(found: Servers, claim: UUID, wanted: Wanted) -> tuple[F
 
 @asynccontextmanager
 async def open_log_and_tables(found: Servers) -> AsyncIterator[tuple[Bus, Connection]]:
-    """The broker and the tables. Raises: click.ClickException: the broker fails meanwhile."""
+    """The broker and the tables. Raises: click.ClickException: the broker fails."""
     await migrate(found.database_url)
     with as_message(BusError):
         async with (
@@ -214,7 +214,7 @@ async def open_log_and_tables(found: Servers) -> AsyncIterator[tuple[Bus, Connec
 
 
 async def _read(bus: Bus, db: Connection, claim: UUID) -> Finding:
-    """The finding, as the log has it. Only the tables know by its id which result it is part of."""
+    """The finding with its history from the log. Only the tables map its id to its result."""
     row = await (await db.execute(_PUBLISHED, (claim,))).fetchone()
     if row is None:
         raise click.ClickException(
@@ -229,7 +229,7 @@ async def _read(bus: Bus, db: Connection, claim: UUID) -> Finding:
 
 
 async def _refuse_if_stopped(db: Connection, history: FindingHistory) -> None:
-    """The curator would take it back again at once."""
+    """Refuse a release that the curator would take back at once."""
     if await (await db.execute(_STOPPED, (history.investigation_id,))).fetchone() is not None:
         raise click.ClickException("a breaker stops it; see `openerrata breaker show`")
     beyond = await (await db.execute(_BEYOND, (history.claim_id,))).fetchone()

@@ -1,4 +1,4 @@
-"""Reading what the bench printed of the gate tier, which a breaker and a variant need to be clean."""
+"""Reads the bench's report of the gate tier, which must be clean to close a breaker or to admit a variant."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _END: Final = re.compile(r"^took [0-9]+ s; ", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TierReport:
-    """What came of the gate tier, and who was asked."""
+    """The result of the gate tier, and the model that was asked."""
 
     state: GateTier
     provider: str
@@ -26,7 +26,7 @@ class TierReport:
 
 
 def read_gate_tier(file: Path) -> TierReport:
-    """What `python -m tests.bench cases --tier gate` printed. Raises: click.ClickException: it is no such report."""
+    """Read what `python -m tests.bench cases --tier gate` printed. Raises: click.ClickException: it is not that."""
     try:
         text = file.read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -34,7 +34,7 @@ def read_gate_tier(file: Path) -> TierReport:
         raise click.ClickException(f"{file}: {reason}") from error
     heads, flags = _HEAD.findall(text), _FALSE_FLAGS.findall(text)
     if len(heads) != 1 or len(flags) != 1 or _END.search(text) is None:
-        raise click.ClickException(f"{file}: it is no whole report of `python -m tests.bench cases`")
+        raise click.ClickException(f"{file}: it is not a complete report of `python -m tests.bench cases`")
     ((tier, provider, model),) = heads
     if tier == "commit":
         raise click.ClickException(f"{file}: it is of the commit tier; the gate tier decides")

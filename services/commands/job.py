@@ -41,7 +41,7 @@ class LoadedJob:
 
     @property
     def status(self) -> str:
-        """As the API names it."""
+        """The status as the API names it."""
         if self.job.over is not None:
             return self.job.over.outcome
         return "QUEUED" if self.job.fetched is None else "RUNNING"
@@ -64,7 +64,7 @@ job_argument = click.argument("job_id", metavar="ID", callback=_read_id)
 def command() -> None:
     """Inspect one audit of an article, end it, or remove its words.
 
-    ID is the job's, as the API gives it or as a UUID, as it stands in log lines.
+    ID is the job's, as the API gives it, or as a UUID as in log lines.
 
     \b
     openerrata job show ID
@@ -111,14 +111,14 @@ def forget(job_id: UUID, data_dir: Path) -> None:
 
 
 async def load_job(bus: Bus, job_id: UUID) -> LoadedJob:
-    """A job with its own steps, and with the runs that failed of those that it waits for.
+    """A job with its own steps, and with the failed runs among those that it waits for.
 
-    Raises: click.ClickException: the log has no such job. Outage: it could not be read now.
+    Raises: click.ClickException: the log has no such job. Outage: the log could not be read now.
     """
     facts = await read_history(bus, str(job_id), stream=JOBS)
     requested = next((each for each in facts if isinstance(each.event, JobRequested)), None)
     if requested is None:
-        raise click.ClickException(f"the log has no job {format_job_id(job_id)} ({job_id}); is the id whole?")
+        raise click.ClickException(f"the log has no job {format_job_id(job_id)} ({job_id}); is the id complete?")
     request = requested.event
     assert isinstance(request, JobRequested)
     for step in (EXTRACT, ASSESS):
@@ -133,10 +133,10 @@ async def load_job(bus: Bus, job_id: UUID) -> LoadedJob:
 
 
 async def cancel_job(bus: Bus, job_id: UUID) -> None:
-    """End a job. Raises: click.ClickException: it is over, or there is none."""
+    """End a job. Raises: click.ClickException: the job is over, or the log has none."""
     loaded = await load_job(bus, job_id)
     for each in await read_latest(bus, *loaded.job.purchase_subjects(), stream=JOBS):
-        loaded.job.apply(each.event)  # what it bought is paid for, whether its plan says so yet or not
+        loaded.job.apply(each.event)  # analyses that it requested are charged, even without a stored plan
     end = loaded.job.cancel()
     if end is None:
         raise click.ClickException(f"the job is over: {loaded.status}")
@@ -145,7 +145,7 @@ async def cancel_job(bus: Bus, job_id: UUID) -> None:
 
 
 async def forget_job(bus: Bus, texts: EphemeralTexts, job_id: UUID) -> None:
-    """Remove all words of a job. Raises: click.ClickException: it is not over, or there is none."""
+    """Remove all words of a job. Raises: click.ClickException: the job is not over, or the log has none."""
     loaded = await load_job(bus, job_id)
     if loaded.job.over is None:
         raise click.ClickException("the job is not over; end it with `openerrata job cancel`")

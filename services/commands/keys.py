@@ -127,7 +127,7 @@ async def activate(
     rights: Sequence[Right] = WITHOUT_ACCOUNT,
     username: str | None = None,
 ) -> str:
-    """Store a key's hash, or reactivate a revoked one; the name of its holder, which differs if the key is in use.
+    """Store a key's hash, or reactivate a revoked one; returns its holder's name, another one if the key is in use.
 
     Raises: click.ClickException: there is no open account of this name, or the holder has it with other rights or for
     another account.

@@ -1,4 +1,4 @@
-"""`openerrata labels`: what an operator enters where, so that this instance is a labeler."""
+"""`openerrata labels`: the records that an operator publishes to make this instance a labeler."""
 
 from __future__ import annotations
 

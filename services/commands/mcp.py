@@ -22,5 +22,5 @@ def command() -> None:
     except ModuleNotFoundError as missing:
         if missing.name != "mcp":
             raise
-        raise click.ClickException("this needs one package more: pip install 'openerrata-client[mcp]'") from None
+        raise click.ClickException("this needs another package: pip install 'openerrata-client[mcp]'") from None
     main()

@@ -57,7 +57,7 @@ async def _find_post(db: Connection, url_or_id: str) -> tuple[UUID, tuple[str, .
     if by_id is not None:
         return by_id, tuple(external_id for _, external_id in rows)
     if not rows:
-        raise click.ClickException("no post has this address; give it as its page here shows it, or the post's id")
+        raise click.ClickException("no post has this address; copy it from the post's page here, or give the post's id")
     if len(rows) != 1:
         raise click.ClickException(f"{len(rows)} posts have this address; give the id of one")
     ((id_, external_id),) = rows

@@ -283,7 +283,7 @@ async def _register_checks(host: Host, roles: Sequence[Role]) -> None:
     async def database() -> str | None:
         for role in roles:
             database = host.database(role)
-            if role == "projector":  # a full disk is seen by writing only
+            if role == "projector":  # only a write notices a full disk
                 await database.write()
             else:
                 async with database.connect() as connection:

@@ -89,7 +89,7 @@ def skip(sequence: int, reason: str, stream: str, data_dir: Path) -> None:
 
 
 async def _skip(found: Servers, order: Skip) -> bool:
-    """Whether the live tables are past the message already."""
+    """Record the skip; returns whether the live tables are past the message already."""
     await migrate(found.database_url)
     async with connect(found.nats_url, name="openerrata-skip") as bus:
         last = await read_last_sequence(bus, order.stream)

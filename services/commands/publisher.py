@@ -32,7 +32,7 @@ from services.commands.terminal import clean, format_table
 from services.gateway.record.publishers import read_score
 
 OPERATOR: Final = UUID(int=0)
-"""Who rates here, unless a moderator is named."""
+"""The author of ratings for which no moderator is named."""
 MODERATES: Final = ("moderator", "admin")
 MOST: Final = 200
 _HEAD: Final = ("publisher", "type", "score", "band", "correct", "judged", "cited", "epoch")
@@ -44,7 +44,7 @@ def command() -> None:
     """Show how publishers of cited sources are scored, or rate one.
 
     Code scores them each Sunday at 02:00 UTC, from what later analyses found. A rating is complete in itself: what is
-    not given stays as it was rated last. It counts from the next Sunday on, and no analysis that runs sees it.
+    not given stays as it was rated last. It counts from the next Sunday on; running analyses do not see it.
 
     \b
     openerrata publisher list
@@ -92,7 +92,7 @@ def show(domain: str, data_dir: Path) -> None:
 @click.option("--longevity", type=_PERCENT, help="How long it has published, 0 to 100.")
 @click.option("--corrections-count", type=click.IntRange(0), help="Corrections that it has published.")
 @click.option("--correction-frequency", type=click.FloatRange(0), help="Corrections that it publishes in a year.")
-@click.option("--score", type=_PERCENT, help="0 to 100; stands instead of the formula, until --no-score.")
+@click.option("--score", type=_PERCENT, help="0 to 100; replaces the formula's score, until --no-score.")
 @click.option("--no-score", is_flag=True, help="Let the formula decide again.")
 @on_servers
 def rate(
@@ -126,7 +126,7 @@ def rate(
 
 
 async def list_publishers(database: Database) -> Sequence[tuple[str, ...]]:
-    """Those that are cited most, as cells."""
+    """The publishers that are cited most, as rows of cells."""
     t = publisher.c
     query = select(publisher).where(t.track_record_score.is_not(None))
     async with database.connect() as connection:
@@ -147,18 +147,20 @@ async def list_publishers(database: Database) -> Sequence[tuple[str, ...]]:
 
 
 async def find_moderator(database: Database, username: str) -> UUID:
-    """A moderator's account. Raises: click.ClickException: there is no open one."""
+    """The id of a moderator's account. Raises: click.ClickException: no open account of one has this name."""
     query = select(account.c.id, account.c.role).where(account.c.username == username, account.c.closed_at.is_(None))
     async with database.connect() as connection:
         row = (await connection.execute(query)).one_or_none()
     if row is None or row.role not in MODERATES:
-        raise click.ClickException(f"{username!r} is no open account of a moderator; see `openerrata accounts list`")
+        raise click.ClickException(
+            f"{username!r} is not an open account of a moderator; see `openerrata accounts list`"
+        )
     found: UUID = row.id
     return found
 
 
 async def rate_publisher(bus: Bus, domain: str, changes: dict[str, object], by: UUID, reason: RatingReason) -> str:
-    """Publish a rating: the one before with changes. Raises: ValidationError: a value is impossible."""
+    """Publish a rating: the newest one with changes. Raises: ValidationError: a value is impossible."""
     id_ = publisher_id(domain)
     found = await read_latest(bus, f"{PublisherRated.SUBJECT}.{id_}", stream=JOBS)
     before = found[0].event if found else PublisherRated(publisher_id=id_, domain=domain, by=by, reason=reason)
@@ -167,12 +169,12 @@ async def rate_publisher(bus: Bus, domain: str, changes: dict[str, object], by: 
         {**before.model_dump(), **changes, "by": by, "reason": reason, "follows": follows}
     )
     if not await bus.publish_if_first(event, SystemClock().new_id()):
-        raise click.ClickException("somebody rated it at the same moment; see `openerrata publisher show`")
+        raise click.ClickException("it was rated at the same moment; see `openerrata publisher show`")
     return f"{domain} is rated; it counts from the next Sunday, 02:00 UTC"
 
 
 def read_domain(given: str) -> str:
-    """The registrable domain. Raises: click.BadParameter: it is another one, or none."""
+    """Check that this is a registrable domain. Raises: click.BadParameter: it is not."""
     found = find_domain(f"https://{given}/")
     try:
         PublisherRated(publisher_id=publisher_id(given), domain=given, by=OPERATOR, reason="MISTAKE")
@@ -180,7 +182,7 @@ def read_domain(given: str) -> str:
         found = None
     if found != given:
         hint = f"; its publisher is {found}" if found else ""
-        raise click.BadParameter(f"{clean(given)} is no registrable domain{hint}", param_hint="DOMAIN")
+        raise click.BadParameter(f"{clean(given)} is not a registrable domain{hint}", param_hint="DOMAIN")
     return given
 
 

@@ -1,6 +1,6 @@
 """What all subcommands share: the data folder, access to the servers, error messages, the event loop.
 
-What a command needs to run, and not to be described, is imported when it runs.
+Modules that a command needs to run, but not for its help, are imported when it runs.
 """
 
 from __future__ import annotations

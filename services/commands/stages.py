@@ -25,7 +25,7 @@ from services.gateway.jobs.stages import StageSettings
 from services.gateway.ports import Unavailable
 
 OPERATOR: Final = UUID(int=0)
-"""Who changes a stage here, instead of an admin's account."""
+"""The author of changes by this command, which belong to no admin's account."""
 _HEAD: Final = ("stage", "provider", "model", "max tokens", "temperature", "price")
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ T = TypeVar("T")
 def command() -> None:
     """Show or change the models of audits by stage.
 
-    Stage 1 extracts the claims of an article, stage 2 analyses each, stage 3 assesses the article. A change holds for
+    Stage 1 extracts the claims of an article, stage 2 analyses each, stage 3 assesses the article. A change applies to
     jobs that have not begun, and overrides the environment.
 
     \b
@@ -47,7 +47,7 @@ def command() -> None:
 @command.command()
 @on_servers
 def show(data_dir: Path) -> None:
-    """List the stages with model and price: of an article, in stage 2 of a new claim."""
+    """List the stages with model and price: for an article, in stage 2 for a new claim."""
 
     async def main(stages: StageSettings) -> list[tuple[str, ...]]:
         return [
@@ -99,7 +99,7 @@ def set_(
     except ValidationError as invalid:
         raise click.UsageError("; ".join(each["msg"] for each in invalid.errors())) from None
     if provider != "local" and price_of(model, load(ModelSettings).prices()) is None:
-        advice = "is the name right? Without a price in the auditor's OPENERRATA_MODEL_PRICES it is asked nothing"
+        advice = "is the name right? Without a price in the auditor's OPENERRATA_MODEL_PRICES it is not used"
         click.echo(f"no price is known for {model}: {advice}", err=True)
 
 

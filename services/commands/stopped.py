@@ -1,4 +1,4 @@
-"""Releasing what a breaker had suspended, once it is closed: each finding by its own rules, a few hundred at a time."""
+"""Releases findings that a breaker suspended, once it is closed: each by its own rules, a few hundred at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from services.curator.watch import STOPPED
 
 BATCH: Final = 500
 _FIRST: Final = UUID(int=0)
-# What has another cause, or a note of its own, was not suspended by a breaker.
+# A finding with another cause, or a note of its own, was not suspended by a breaker.
 _SUSPENDED: Final = text("""
     SELECT f.claim_id, f.investigation_id, f.sequence
     FROM finding_state f JOIN investigation i ON i.id = f.investigation_id
@@ -35,10 +35,10 @@ _SUSPENDED: Final = text("""
 
 
 async def release_stopped(bus: Bus, database: Database, clock: Clock, breaker: KnownBreaker, note: str) -> str:
-    """Release the findings of a scope that no breaker stops any more; what to tell.
+    """Release the findings of a scope that no breaker stops any more; returns the message.
 
-    One that somebody outside found WRONG is left, and so is one that may not be released now. A kill leaves the rest
-    for the next call. Raises: click.ClickException: the breaker is not closed; nothing changes.
+    Findings that an outside review found WRONG, or that may not be released now, stay suspended. After an interruption
+    the next call releases the rest. Raises: click.ClickException: the breaker is not closed; nothing changes.
     """
     if breaker.state != "CLOSED":
         raise click.ClickException(
@@ -63,7 +63,7 @@ async def release_stopped(bus: Bus, database: Database, clock: Clock, breaker: K
 
 
 async def _release(bus: Bus, clock: Clock, finding: Standing, wanted: Wanted) -> str | None:
-    """Release it; why it was not."""
+    """Release a finding; None, or why it was not released."""
     history = FindingHistory(claim_id=finding.claim_id, investigation_id=finding.investigation_id)
     history = history.fold(await read_history(bus, str(finding.claim_id)))
     if history.sequence != finding.sequence:

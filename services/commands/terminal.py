@@ -34,12 +34,12 @@ def show_progress(what: str, done: int, of: int) -> None:
 
 
 def clean(text: str) -> str:
-    """One line without control characters; white space becomes blanks."""
+    """Text on one line without control characters: white space becomes blanks, others become U+FFFD."""
     return "".join(each if each.isprintable() else " " if each.isspace() else "\ufffd" for each in text)
 
 
 def clean_text(text: str) -> str:
-    """The same with line breaks and tabs left as they are."""
+    """Text whose control characters become U+FFFD, except line breaks and tabs."""
     return "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in text)
 
 

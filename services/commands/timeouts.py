@@ -55,7 +55,7 @@ def add_timeout(command: click.Command, path: str) -> click.Command:
             show_default=True,
             expose_value=False,
             callback=_keep_limit,
-            help="Give up after so many seconds; 0: never.",
+            help="Give up after this many seconds; 0: never.",
         )
         command.params.append(option)
     return command

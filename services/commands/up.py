@@ -14,7 +14,7 @@ from services.commands.shared import on_servers, open_servers, run
 @click.command()
 @click.argument("services", nargs=-1, type=click.Choice(SERVICES), metavar="[SERVICE]...")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The gateway's port; 0 takes a free one.  [default: 8787]")
-@click.option("--unsafe-broker", is_flag=True, help="Accept a broker that may forget what it has acknowledged.")
+@click.option("--unsafe-broker", is_flag=True, help="Accept a broker that may lose what it has acknowledged.")
 @on_servers
 def command(services: tuple[str, ...], port: int | None, unsafe_broker: bool, data_dir: Path) -> None:
     """Run all services in one process, or those named, until Ctrl-C or SIGTERM.

@@ -1,4 +1,4 @@
-"""`openerrata variant`: show how much of each variant is displayed, and enter what came of its gate tier."""
+"""`openerrata variant`: show how much of each variant is displayed, and enter the result of its gate tier."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def show(data_dir: Path) -> None:
 @by_option
 @on_servers
 def admit_(variant: str, report: Path, by: str, data_dir: Path) -> None:
-    """Enter what came of a variant's gate tier. It leaves the shadow once its runs and controls are clean too.
+    """Enter the result of a variant's gate tier. It leaves the shadow once its runs and controls are clean too.
 
     VARIANT is its hash, of which the first characters are enough. A tier with a false flag puts it into the shadow.
     """
@@ -77,7 +77,7 @@ def admit_(variant: str, report: Path, by: str, data_dir: Path) -> None:
 
 
 async def admit(bus: Bus, database: Database, clock: Clock, variant: str, report: TierReport, by: str) -> str:
-    """Publish it; what to tell. Raises: click.ClickException: the variant is not known, or the report is of another."""
+    """Publish the result; returns the message. Raises: click.ClickException: unknown variant, or report of another."""
     await wait_for_projection(bus, database)
     matching = [each for each in await SqlVolumes(database).known() if each.variant.startswith(variant)]
     if len(matching) != 1:

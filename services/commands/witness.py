@@ -25,7 +25,7 @@ folder_option = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("witness"),
     show_default=True,
-    help="The folder with the witness's key and memory.",
+    help="The folder with the witness's key and state.",
 )
 
 
@@ -38,7 +38,7 @@ def command() -> None:
 
     \b
     openerrata witness init witness.example/w1      make its key, once
-    openerrata witness add VKEY                     know a log, by the key that its operator publishes
+    openerrata witness add VKEY                     add a log, by the key that its operator publishes
     openerrata witness serve --host 0.0.0.0         answer logs
 
     docs/operations/witness.md is the guide.
@@ -78,7 +78,7 @@ def init(name: str, folder: Path) -> None:
 @folder_option
 @handle_errors
 def add(vkey: str, folder: Path) -> None:
-    """Know a log, or a further key of it; a running witness knows it at once.
+    """Add a log, or a further key of it; a running witness knows it at once.
 
     VKEY is the log's verifier key, name+id+key; its name is the log's origin. Get it from the log's operator over a
     channel that you trust.

@@ -162,7 +162,7 @@ def test_an_altered_list_is_refused(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("claim\nx\n", "no column version"),
-        ("version\nx\n", "line 2: 'x' is no version's id"),
+        ("version\nx\n", "line 2: 'x' is not a version's id"),
         (f"version\n{POSTS[0].version_id}\n{POSTS[0].version_id}\n", "is in line 2 too"),
         ("version\n", "a list has 1 to 500 posts"),
         ("\xff", "no column version"),

@@ -43,7 +43,7 @@ class Part(TypedDict):
 
 
 class TableFormat(TypedDict):
-    """Shapes: `columns` has kinds by name, with a question mark where null is allowed."""
+    """How a table is exported. Shapes: `columns` has kinds by name, with a question mark where null is allowed."""
 
     key: list[str]
     columns: dict[str, str]
@@ -157,7 +157,7 @@ def open_folder(path: Path, format_: Format) -> Iterator[Folder]:
             if manifest is None or (manifest["version"], manifest["format"]) != (VERSION, format_):
                 raise SettingsError(f"{path} holds an export of another format; choose another folder, or --format")
         elif any(each.name != ".lock" and not each.name.startswith(("part-", "memory-")) for each in path.iterdir()):
-            raise SettingsError(f"{path} holds something else than an export; choose an empty folder")
+            raise SettingsError(f"{path} holds something other than an export; choose an empty folder")
         yield Folder(path, format_, manifest)
 
 

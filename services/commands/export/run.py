@@ -30,9 +30,9 @@ Cursor = psycopg.AsyncServerCursor[TupleRow]
 
 
 class Digests:
-    """One digest for each row: by it the next run finds new, changed and deleted ones, after a rebuild or erasure too.
+    """One digest for each row, by which the next run finds new, changed and deleted rows, also after a rebuild.
 
-    They lie by table and key in a copy of the database that belongs to this run until the manifest names it.
+    They are stored by table and key in a copy of the earlier database, which is this run's until the manifest names it.
     """
 
     def __init__(self, path: Path, run: int) -> None:
@@ -46,7 +46,7 @@ class Digests:
         )
 
     def update(self, table: str, keys: Sequence[str], lines: Sequence[bytes]) -> list[int]:
-        """Store the digests of these rows; the indexes of new and different ones."""
+        """Store the digests of these rows; returns the indexes of new and changed ones."""
         digests = [blake2b(line, digest_size=16).digest() for line in lines]
         select = self._file.execute
         found = [
@@ -75,7 +75,7 @@ class Digests:
 
 
 async def export(database: Database, path: Path, format_: Format, *, full: bool = False) -> Manifest:
-    """Add one part with all new, changed and deleted rows; the manifest.
+    """Add one part with all new, changed and deleted rows; returns the manifest.
 
     `full`: write all rows as the only part.
 
@@ -94,7 +94,7 @@ async def _run(database: Database, folder: Folder, format_: Format, *, full: boo
         cursors = [(table, session.cursor(name=f"export_{table.name}")) for table in TABLES]
         for table, cursor in cursors:
             await cursor.execute(table.query)
-        # Of these two the record is made; audits are private.
+        # The public record derives from these two streams; audits are private.
         found = await session.execute(
             "SELECT stream, sequence FROM position WHERE stream = ANY (%s) ORDER BY stream",
             ([ERRATA.name, VIEWS.name],),

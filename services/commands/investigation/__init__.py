@@ -40,7 +40,7 @@ investigation_argument = click.argument("investigation", metavar="ID", type=clic
 def command() -> None:
     """Inspect one investigation: its history, its exchange with the models, and whether a replay agrees.
 
-    ID is the investigation's, as it stands in its public address and in every log line about it.
+    ID is the investigation's, as in its public address and in every log line about it.
 
     \b
     What happened, and why?        openerrata investigation show ID

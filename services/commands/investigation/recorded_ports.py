@@ -76,14 +76,14 @@ class RecordedBlobs:
         return await self._blobs.get(sha256)
 
     async def answers(self, step: str) -> Sequence[TextRef]:
-        """None: whatever an attempt had recovered is part of its own record."""
+        """No answers: those that an attempt recovered are in its own transcript."""
         return ()
 
     async def store_answer(self, ref: TextRef) -> None:
-        """Nothing is stored."""
+        """Store nothing."""
 
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
-        """The reference it would have."""
+        """The reference that the text would have."""
         data = text.encode()
         inline = text if len(data) <= INLINE_BYTES else None
         return TextRef(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data), inline=inline)
@@ -101,7 +101,7 @@ class NoPriors:
     """Earlier findings are part of the frozen input."""
 
     async def prior(self, post_id: UUID, version_id: UUID, analysis: str) -> Prior | None:
-        """None."""
+        """None: the frozen input has them."""
         return None
 
 
@@ -109,7 +109,7 @@ class RecordedResearch:
     """The research tools; their results are in the transcript."""
 
     def calls(self, post_id: UUID, analysis: str) -> Mapping[str, Callable[[str], Awaitable[str]]]:
-        """All of them, never called."""
+        """All tools; a replay never calls them."""
         return dict.fromkeys((FETCH_URL.name, AUTHOR_HISTORY.name), _refuse_call)
 
 
@@ -144,7 +144,7 @@ REDELIVERED: Final = 2
 
 
 class RecordedRuns:
-    """The log as it was when a claim was reviewed, without the end of its round, which may have come meanwhile."""
+    """The log as it was when a claim was reviewed, without the end of its round, which may have been stored by then."""
 
     def __init__(self, before: Sequence[StoredFact]) -> None:
         self._before = before
@@ -155,7 +155,7 @@ class RecordedRuns:
         return next((event for event in starts if event.attempt == proposed.attempt), None)
 
     async def is_over(self, proposed: ClaimProposed) -> bool:
-        """No: the claim was reviewed."""
+        """False: the claim was reviewed."""
         return False
 
     async def review_state(self, proposed: ClaimProposed) -> ReviewState:

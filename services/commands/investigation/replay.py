@@ -151,8 +151,8 @@ async def _read_transcript(events: Sequence[Event], entries: Sequence[StoredFact
     advances = [event for event in events if isinstance(event, InvestigationAdvanced)]
     if not advances:
         return None
-    describe_rules = [entry.event for entry in entries if isinstance(entry.event, InvestigationAdvanced)]
-    refs = chain_segments([*(event for event in describe_rules if event != advances[-1]), advances[-1]])
+    every = [entry.event for entry in entries if isinstance(entry.event, InvestigationAdvanced)]
+    refs = chain_segments([*(event for event in every if event != advances[-1]), advances[-1]])
     record = join_segments([TranscriptSegment.model_validate_json(await blobs.get_text(ref)) for ref in refs])
     if record is None:
         raise BlobMissing("a segment of it is not on record")

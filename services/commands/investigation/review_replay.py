@@ -103,7 +103,7 @@ async def _model(outcome: ReviewOutcome, blobs: Blobs) -> Model:
 
 
 async def _opinion(outcome: ReviewOutcome, blobs: Blobs) -> SecondOpinion | None:
-    """Who gave the recorded opinion; None where none was asked for."""
+    """The second opinion, replayed from its transcript; None if none was recorded."""
     said = outcome.opinion
     if said is None or said.transcript is None:
         return None

@@ -113,7 +113,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything. Shapes: `input` is None until the first attempt starts; `status` as the extension shows it."""
+    """An investigation. Shapes: `input` is None until an attempt starts; `status` as the extension shows it."""
 
     investigation_id: UUID
     version_id: UUID

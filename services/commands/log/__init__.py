@@ -42,7 +42,7 @@ _STATUS: Final = """
 
 @click.group(cls=Group)
 def command() -> None:
-    """Keep a log of all decisions that nobody can rewrite unnoticed.
+    """Keep a log of all decisions that cannot be rewritten unnoticed.
 
     Every result, retraction and review becomes a leaf of a Merkle tree that the notary signs. ORIGIN names the log:
     the host that readers reach, and a path.
@@ -53,7 +53,7 @@ def command() -> None:
     3. Begin the log, once:     openerrata log init
     4. Is it signed?            openerrata log status
     Check a decision anywhere:  openerrata log verify FILE --policy POLICY
-    Watch somebody's log:       openerrata log monitor https://errata.example/log/v1 --policy POLICY
+    Watch a log:                openerrata log monitor https://errata.example/log/v1 --policy POLICY
     """
 
 
@@ -61,7 +61,7 @@ def command() -> None:
 @click.argument("origin")
 @handle_errors
 def key(origin: str) -> None:
-    """Print a new private key for OPENERRATA_NOTARY_KEY. Keep a copy: without it nobody can go on with the log."""
+    """Print a new private key for OPENERRATA_NOTARY_KEY. Keep a copy: the log cannot be continued without it."""
     if not _ORIGIN.fullmatch(origin):
         raise click.BadParameter("a host and a path without a scheme, like errata.example/log/v1", param_hint="ORIGIN")
     click.echo(SigningKey(origin, Algorithm.ED25519, urlsafe_b64decode(f"{SystemClock().new_salt()}=")).secret())
@@ -70,10 +70,10 @@ def key(origin: str) -> None:
 @command.command()
 @on_servers
 def init(data_dir: Path) -> None:
-    """Begin the log with the key in OPENERRATA_NOTARY_KEY, or go on with that key if the log has another.
+    """Begin the log with the key in OPENERRATA_NOTARY_KEY, or continue it with that key if it has another.
 
-    Decisions before this are not in the log. The change of a key is a leaf itself. Give the notary the old key as
-    OPENERRATA_NOTARY_PREVIOUS_KEY for 90 days, so that both sign and nobody is left behind.
+    Earlier decisions are not in the log. The change of a key is a leaf itself. Give the notary the old key as
+    OPENERRATA_NOTARY_PREVIOUS_KEY for 90 days: both sign then, and readers have time to learn the new one.
     """
     identity = _load_identity()
     event = run_on_servers(data_dir, lambda found: _open(found, identity), quieter="warning")
@@ -123,9 +123,9 @@ def status(data_dir: Path) -> None:
 )
 @handle_errors
 def verify(file: Path, policy: Path) -> None:
-    """Check a proof of one decision, without asking anybody. Exit status 1: it proves nothing.
+    """Check a proof of one decision offline. Exit status 1: it proves nothing.
 
-    FILE is what /log/v1/proof/ID answers. Take the policy from somebody you trust.
+    FILE is the answer of /log/v1/proof/ID. Take the policy from a source that you trust.
     """
     try:
         proven = prove_decision(file.read_bytes(), Policy.parse(policy.read_bytes()))
@@ -150,7 +150,7 @@ def verify(file: Path, policy: Path) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("monitor.json"),
     show_default=True,
-    help="What was seen at the visit before.",
+    help="The file with what the previous visit saw.",
 )
 @click.option(
     "--export",
@@ -187,7 +187,7 @@ def _load_identity() -> Identity:
 
 
 async def _open(found: Servers, identity: Identity) -> LogChanged | None:
-    """What was published; None: these keys sign already."""
+    """Publish the beginning of the log or its new keys; None if these keys sign already."""
     origin, keys = identity.key.name, tuple(str(each.verifier) for each in identity.keys)
     async with connect(found.nats_url, name="openerrata-log") as bus:
         facts = await read_latest_from_leader(bus, f"{LogChanged.SUBJECT}.{log_id(origin)}")
@@ -200,7 +200,7 @@ async def _open(found: Servers, identity: Identity) -> LogChanged | None:
             earlier = await _count_earlier(found)
             event = LogChanged(origin=origin, what="OPENED", keys=keys, earlier=earlier)
         if not await bus.publish_if_first(event, SystemClock().new_id()):
-            raise click.ClickException("somebody else changed the log at this moment; look at it, then repeat this")
+            raise click.ClickException("the log was changed at the same moment; see `openerrata log status`")
         return event
 
 
@@ -214,7 +214,7 @@ async def _count_earlier(found: Servers) -> int:
 async def _read_status(
     found: Servers, origin: str
 ) -> tuple[tuple[int, int | None, datetime | None, int, int | None] | None, str]:
-    """What is in the log, and the key that signs it."""
+    """The row of `_STATUS`, None before the log begins, and the key that signs it."""
     await migrate(found.database_url)
     async with await open_session(found.database_url) as db:
         row = await (await db.execute(_STATUS, (origin,))).fetchone()

@@ -1,7 +1,7 @@
-"""Compares an export of the public record with the decision log, both ways.
+"""Compares an export of the public record with the decision log, in both directions.
 
-What is shown was logged, word for word, and what was logged is shown or was taken back. The export must be older than
-the note, so that all of it is logged. Source: row TR-16 of docs/requirements/trust.md.
+Every finding that is shown must be logged, word for word, and every logged one must be shown or taken back. The export
+must be older than the note, so that all of it is logged. Source: row TR-16 of docs/requirements/trust.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Withdrawn(BaseModel):
 
 
 class ExportedLeaf(BaseModel):
-    """What stands beside a leaf, as its operator says."""
+    """Whether a leaf's documents are exported, as the operator says."""
 
     leaf: int
     standing: Literal["OPENED", "UNLISTED", "ERASED", "EMPTY"]
@@ -58,7 +58,7 @@ class Opened(BaseModel):
     document: str
 
     def parse(self) -> tuple[Opening, Mapping[str, object]]:
-        """The opening, and its document. Raises: ValueError: it is none."""
+        """The opening and its document. Raises: ValueError: the document is not a JSON object."""
         document = json.loads(self.document)
         if not isinstance(document, dict):
             raise ValueError("not an object")
@@ -105,7 +105,7 @@ def compare(exported: Exported, leaves: Sequence[bytes]) -> Iterator[Alarm]:
         try:
             opening, document = each.parse()
         except ValueError:
-            yield Alarm("its opening is not of the form that openings have", each.leaf)
+            yield Alarm("its opening is malformed", each.leaf)
             continue
         if opening.j >= len(leaf.c) or leaf.c[opening.j] != opening.commitment:
             yield Alarm(f"the exported document {each.j} is not what it commits to", each.leaf)
@@ -121,7 +121,7 @@ def compare(exported: Exported, leaves: Sequence[bytes]) -> Iterator[Alarm]:
             unlogged.append(claim)
         elif (document["text"], document["context"], document["summary"]) != (claim.text, claim.context, claim.summary):
             yield Alarm(f"the finding {claim.id} is shown in other words than were logged")
-    # Findings from before the log have no leaf; its opening, the first leaf, says of how many investigations they are.
+    # Findings from before the log have no leaf; the first leaf says how many investigations they are from.
     earlier = sum(leaf.n or 0 for leaf in parsed[:1] if leaf is not None)
     if len({claim.investigation_id for claim in unlogged}) > earlier:
         for claim in unlogged:
@@ -132,13 +132,13 @@ def compare(exported: Exported, leaves: Sequence[bytes]) -> Iterator[Alarm]:
 
 
 def _compare_standing(exported: Exported, parsed: Sequence[Leaf | None], opened: Mapping[int, int]) -> Iterator[Alarm]:
-    """What is not opened was erased, and the log says so, or its text is not listed."""
+    """Check that documents which are not exported were erased, as a leaf says, or are about an unlisted text."""
     redacted = {index for leaf in parsed if leaf is not None and leaf.k == "redacted" for index in leaf.ref}
     standings = {each.leaf: each.standing for each in exported.leaves}
     for index, leaf in enumerate(parsed[: max(standings, default=-1) + 1]):
         standing = standings.get(index)
         if standing is None:
-            yield Alarm("the export does not say what stands beside it", index)
+            yield Alarm("the export does not say whether its documents are there", index)
         elif leaf is None or not leaf.c:
             continue
         elif standing == "OPENED" and opened[index] != len(leaf.c):

@@ -31,7 +31,7 @@ MAX_BUNDLE: Final = WIDTH * 65_537
 
 
 class NotVisited(Exception):
-    """The log could not be read, which says nothing about it."""
+    """The log could not be read, so nothing is known about it."""
 
 
 class _Pending(BaseModel):
@@ -68,7 +68,7 @@ class Report:
 
 
 async def visit(url: str, policy: Policy, file: Path, now: datetime, exported: Path | None = None) -> Report:
-    """Read what is new, and keep it in the file unless the tree is wrong; compare an export with all leaves.
+    """Read the new leaves, and store the state in `file` unless the tree is wrong; compare an export with all leaves.
 
     Raises: NotVisited: the server or the file could not be read. NotAnExport.
     """
@@ -86,7 +86,7 @@ async def visit(url: str, policy: Policy, file: Path, now: datetime, exported: P
             return Report(seen.tree.size, 0, 0, (Alarm(f"the note is not valid under the policy: {error}"),))
         checkpoint = valid.checkpoint
         if origin is not None and origin != checkpoint.origin:
-            return Report(seen.tree.size, 0, 0, (Alarm(f"{checkpoint.origin} is not the log of before, {origin}"),))
+            return Report(seen.tree.size, 0, 0, (Alarm(f"{checkpoint.origin} is not the earlier log, {origin}"),))
         try:
             first = seen.tree.size if shown is None else 0
             served = await _read_leaves(http, first, checkpoint.size)
@@ -104,7 +104,7 @@ async def visit(url: str, policy: Policy, file: Path, now: datetime, exported: P
 
 
 async def _read_leaves(http: httpx.AsyncClient, old: int, new: int) -> list[bytes]:
-    """The leaves from one size to another. Raises: NotVisited. TlogError: they are not of the right form."""
+    """The leaves from one size to another. Raises: NotVisited. TlogError: they are malformed."""
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def read(number: int) -> tuple[bytes, ...]:

@@ -34,7 +34,7 @@ from services.gateway.settings import GatewaySettings
 
 @click.group(cls=Group)
 def command() -> None:
-    """Have published findings reviewed by people outside. /accuracy shows what came of it.
+    """Have published findings reviewed by people outside. /accuracy shows the results.
 
     \b
     openerrata reviews draw --from 2026-11-01 --to 2026-11-30 --size 100 --seed "beacon 5821734"
@@ -79,9 +79,9 @@ def _validate(kind: TypeAdapter[str], value: str, message: str) -> str:
 def draw_(first: datetime, last: datetime, size: int, seed: str | None, data_dir: Path) -> None:
     """Draw findings that were published in these days, and write the sheet for reviewers as CSV.
 
-    The seed is the root of the first note of the decision log that a witness cosigned after the last day: nobody could
-    choose it. Without such a log, take something else that is public and was unknown before, such as the round of a
-    randomness beacon. The same command again draws nothing anew and writes the same sheet. The projector must run.
+    The seed is the root of the first note of the decision log that a witness cosigned after the last day, which nobody
+    could choose. Without such a log, use something else that is public and was unknown before, such as the round of a
+    randomness beacon. A repeated command draws no new sample and writes the same sheet. The projector must be running.
 
     \b
     openerrata reviews draw --from 2026-11-01 --to 2026-11-30 --size 100
@@ -106,10 +106,10 @@ def draw_(first: datetime, last: datetime, size: int, seed: str | None, data_dir
 )
 @on_servers
 def import_(file: Path, reviewer: str, data_dir: Path) -> None:
-    """Store the verdicts of FILE, a CSV of which the columns `claim` and `verdict` are read.
+    """Store the verdicts of FILE, a CSV with the columns `claim` and `verdict`.
 
-    A line without a verdict is left out. A verdict is RIGHT, PARTLY or WRONG. Nothing is stored unless every line is in
-    order. The same file again changes nothing; another verdict of the same reviewer replaces the earlier one. The
+    A line without a verdict is left out. A verdict is RIGHT, PARTLY or WRONG. Nothing is stored unless every line is
+    valid. Repeating a file changes nothing; another verdict of the same reviewer replaces the earlier one. The
     projector must be running.
 
     \b
@@ -135,7 +135,7 @@ def import_(file: Path, reviewer: str, data_dir: Path) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @on_servers
 def show(as_json: bool, data_dir: Path) -> None:
-    """Show the samples and what reviewers said, as /accuracy does."""
+    """Show the samples and the reviewers' verdicts, as /accuracy does."""
 
     async def work(found: Servers) -> ReviewRecord:
         async with open_tables(found) as database, PublicRecord(database).open() as session:

@@ -1,4 +1,4 @@
-"""Storing what reviewers said of findings."""
+"""Stores reviewers' verdicts on findings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """The newest sample of a finding, and what the reviewer said of it."""
+    """The newest sample of a finding, and the reviewer's verdict on the finding."""
 
     sample_id: UUID
     verdict: str | None
@@ -46,9 +46,9 @@ class _Standing:
 async def import_verdicts(
     bus: Bus, database: Database, clock: Clock, given: Sequence[GivenVerdict], reviewer: str
 ) -> Imported:
-    """Store those verdicts that the reviewer has not given yet.
+    """Store the verdicts that the reviewer has not given yet.
 
-    Raises: BadSheet: one is on a finding that was not drawn; nothing is stored. Outage, BusError.
+    Raises: BadSheet: a verdict is on a finding that was not drawn; nothing is stored. Outage, BusError.
     click.ClickException: the tables lag behind.
     """
     await wait_for_projection(bus, database)

@@ -1,4 +1,4 @@
-"""Drawing published findings for review."""
+"""Draws published findings for review."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ class Period:
     last: date
 
     def __post_init__(self) -> None:
-        """Raises: ValueError: it ends before it begins."""
+        """Raises: ValueError: the period ends before it begins."""
         if self.first > self.last:
             raise ValueError(f"{self.first} is after {self.last}")
 
     @property
     def start(self) -> datetime:
-        """The moment it begins."""
+        """The beginning of the first day."""
         return datetime.combine(self.first, time(), UTC)
 
     @property
     def end(self) -> datetime:
-        """The moment it is over."""
+        """The end of the last day, which is the first moment after the period."""
         return datetime.combine(self.last, time(), UTC) + timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class SheetLine:
-    """A finding as reviewers get it: where it stands, what it quotes, and the correction."""
+    """A finding as reviewers get it: its page, its quote, and the correction."""
 
     claim_id: UUID
     page: str
@@ -79,10 +79,10 @@ class SheetLine:
 async def draw(
     bus: Bus, database: Database, clock: Clock, period: Period, *, size: int, seed: str, base: str
 ) -> list[SheetLine]:
-    """Draw a sample unless it was drawn already; its findings in their order, without those that were erased.
+    """Draw a sample unless it was drawn already; returns its findings in order, without erased ones.
 
-    `base` is where readers reach the pages. Raises: click.ClickException: the period is not over, nothing was published
-    in it, or the tables lag behind. Outage, BusError.
+    `base` is the address of the pages. Raises: click.ClickException: the period is not over, nothing was published in
+    it, or the tables lag behind. Outage, BusError.
     """
     if period.last >= clock.now().astimezone(UTC).date():
         raise click.ClickException(f"{period.last} is not over in UTC; a sample is drawn from whole days")
@@ -122,9 +122,9 @@ def _link(base: str, investigation_id: UUID, number: int) -> str:
 
 
 async def find_seed(database: Database, period: Period) -> str:
-    """The root of the first note after these days that a witness cosigned, which nobody could choose.
+    """The root of the first note that a witness cosigned after the period, which nobody could choose.
 
-    Raises: click.ClickException: there is none.
+    Raises: click.ClickException: there is no such note.
     """
     async with database.connect() as connection:
         note: bytes | None = (await connection.execute(_NOTE_AFTER, {"end": period.end})).scalar()
@@ -137,7 +137,7 @@ async def find_seed(database: Database, period: Period) -> str:
 
 
 async def wait_for_projection(bus: Bus, database: Database) -> None:
-    """Wait until the tables hold what the log holds now. Raises: click.ClickException: they do not get there."""
+    """Wait until the tables hold what the log holds now. Raises: click.ClickException: they lag for too long."""
     wanted = await read_last_sequence(bus, ERRATA.name)
     deadline = asyncio.get_running_loop().time() + TIMEOUT_S
     while (await read_positions(database)).get(ERRATA.name, 0) < wanted:
@@ -156,7 +156,7 @@ async def _read_sample(bus: Bus, subject: str) -> ReviewSampled | None:
 
 
 async def _publish(bus: Bus, clock: Clock, subject: str, event: ReviewSampled) -> ReviewSampled:
-    """Store the sample; if another process was first, what that one drew."""
+    """Store the sample; returns the stored one, which is another process's if that was first."""
     if await bus.publish_if_first(event, clock.new_id()):
         return event
     return await _read_sample(bus, subject) or event

@@ -1,4 +1,4 @@
-"""The sheet for reviewers, as CSV: written with an empty column for their verdicts, and read when it comes back."""
+"""The sheet for reviewers, as CSV: written with an empty column for verdicts, and read when it is returned."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GivenVerdict:
 
 
 def write_sheet(file: TextIO, lines: Iterable[SheetLine]) -> None:
-    """Write the sheet. Words that a spreadsheet would run as a formula are put behind an apostrophe."""
+    """Write the sheet. Text that a spreadsheet would run as a formula gets an apostrophe before it."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     for line in lines:
@@ -41,7 +41,7 @@ def write_sheet(file: TextIO, lines: Iterable[SheetLine]) -> None:
 def parse_sheet(data: bytes) -> list[GivenVerdict]:
     """The verdicts of a sheet; lines without one are left out.
 
-    Raises: BadSheet: it is no CSV in UTF-8, lacks a column, or a line is wrong.
+    Raises: BadSheet: it is not CSV in UTF-8, lacks a column, or has an invalid line.
     """
     found: dict[UUID, GivenVerdict] = {}
     last = 1
@@ -51,7 +51,7 @@ def parse_sheet(data: bytes) -> list[GivenVerdict]:
         if missing:
             raise BadSheet(f"line 1: there is no column {' and no column '.join(sorted(missing))}")
         for row in reader:
-            line, last = last + 1, reader.line_num  # a quote may fill several
+            line, last = last + 1, reader.line_num  # a quoted value may span several lines
             given = _parse(line, row["claim"] or "", row["verdict"] or "")
             if given is None:
                 continue
@@ -69,7 +69,7 @@ def _parse(line: int, claim: str, verdict: str) -> GivenVerdict | None:
     try:
         claim_id = UUID(claim.strip())
     except ValueError:
-        raise BadSheet(f"line {line}: {claim!r} is no claim's id") from None
+        raise BadSheet(f"line {line}: {claim!r} is not a claim's id") from None
     if not verdict.strip():
         return None
     try:

@@ -47,7 +47,7 @@ def test_no_spreadsheet_runs_the_words_of_a_post(words: str) -> None:
     [
         ("claim,opinion\n", "line 1: there is no column verdict"),
         ("", "line 1: there is no column claim and no column verdict"),
-        (f"claim,verdict\n{ONE},RIGHT\nsomething,RIGHT\n", "line 3: 'something' is no claim's id"),
+        (f"claim,verdict\n{ONE},RIGHT\nsomething,RIGHT\n", "line 3: 'something' is not a claim's id"),
         (f"claim,verdict\n{ONE},TRUE\n", "line 2: 'TRUE' is none of RIGHT, PARTLY, WRONG"),
         (f"claim,verdict\n{ONE},RIGHT\n{ONE},WRONG\n", "line 3: line 2 has another verdict on the same claim"),
         (f'claim,verdict\n{ONE},"RIGHT\n', "line 2: unexpected end of data"),
