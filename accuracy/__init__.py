@@ -1,1 +1,1 @@
-"""How often the system is wrong, as far as that can be known. Pure."""
+"""How often the system is wrong, as far as samples show, and what follows from that. Pure."""

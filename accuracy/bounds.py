@@ -1,4 +1,4 @@
-"""Exact bounds of a rate that was seen in a sample. Source: rows TR-40 and TR-45 of docs/requirements/trust.md.
+"""Exact bounds of a rate from a sample. Source: rows TR-40 and TR-45 of docs/requirements/trust.md.
 
 A share of trials says little without its bound: no error in 20 posts still allows one post in seven to be wrong. Units:
 rates are shares from 0 to 1.
@@ -16,14 +16,14 @@ _PRIOR: Final = (0.5, 200.0)
 """A Beta distribution whose mass lies at rates below one in a hundred, where the anytime bound is to be tight."""
 
 _WORSE: Final = (0.01, 0.02, 0.04, 0.08, 0.16)
-"""Rates that the evidence is weighed for, each alike."""
+"""The alternative rates of `weigh_evidence`, with equal weights."""
 
 
 def upper_bound(events: int, trials: int, confidence: float = CONFIDENCE) -> float:
-    """The largest rate that is compatible with so few events: one-sided, after Clopper and Pearson.
+    """The largest rate that is compatible with this sample: the one-sided bound of Clopper and Pearson.
 
     It holds if it is read once, after a number of trials that was fixed beforehand. No trials: 1.
-    Raises: ValueError: there are more events than trials, or fewer than none.
+    Raises: ValueError: there are more events than trials, or fewer than 0.
     """
     _check(events, trials)
     if events == trials:
@@ -32,16 +32,16 @@ def upper_bound(events: int, trials: int, confidence: float = CONFIDENCE) -> flo
 
 
 def lower_bound(events: int, trials: int, confidence: float = CONFIDENCE) -> float:
-    """The smallest rate that is compatible with so many events. No trials: 0. Raises: ValueError."""
+    """The smallest rate that is compatible with this sample, likewise. No trials: 0. Raises: ValueError."""
     _check(events, trials)
     return 1 - upper_bound(trials - events, trials, confidence)
 
 
 def anytime_upper_bound(events: int, trials: int, confidence: float = CONFIDENCE) -> float:
-    """An upper bound that may be read after each trial, as on a page that is always there. No trials: 1.
+    """An upper bound that may be read after each trial, as on a page that is always up to date. No trials: 1.
 
     A rate is excluded once a mixture of rates explains the sample 1 / (1 - confidence) times better. By Ville's
-    inequality that happens to the true rate, ever, with probability 1 - confidence at most. Raises: ValueError.
+    inequality the true rate is ever excluded with probability 1 - confidence at most. Raises: ValueError.
     """
     _check(events, trials)
     if events == trials:
@@ -68,7 +68,7 @@ def _check(events: int, trials: int) -> None:
 
 
 def _at_most(events: int, trials: int, rate: float) -> float:
-    """The probability of so many events or fewer."""
+    """The binomial probability of `events` or fewer."""
     whole, seen, other = lgamma(trials + 1), log(rate), log1p(-rate)
     return fsum(
         exp(whole - lgamma(each + 1) - lgamma(trials - each + 1) + each * seen + (trials - each) * other)
@@ -77,7 +77,7 @@ def _at_most(events: int, trials: int, rate: float) -> float:
 
 
 def _log_mixture(events: int, trials: int, rate: float) -> float:
-    """How much better the prior's rates explain the sample than one rate does, as a logarithm."""
+    """The logarithm of how much better the prior's rates explain the sample than `rate` does."""
     first, second = _PRIOR
     ratio = _log_beta(first + events, second + trials - events) - _log_beta(first, second)
     return ratio - events * log(rate) - (trials - events) * log1p(-rate)
@@ -88,7 +88,7 @@ def _log_beta(first: float, second: float) -> float:
 
 
 def _bisect(is_compatible: Callable[[float], bool], low: float, high: float) -> float:
-    """The rate up to which a sample is compatible; neighbouring floats end the search."""
+    """The largest compatible rate between `low` and `high`, to the nearest float."""
     while low < (middle := (low + high) / 2) < high:
         if is_compatible(middle):
             low = middle

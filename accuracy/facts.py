@@ -1,4 +1,4 @@
-"""What is known of a variant while it works: plain values, which the breaker and the earned volume are computed from.
+"""Facts about a variant in use: plain values, from which the breaker and the earned volume are computed.
 
 A variant is a prompt, a model, rules and gates together.
 """
@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """What reviewers say of a finding."""
+    """A reviewer's verdict on a finding."""
 
     RIGHT = "RIGHT"
     PARTLY = "PARTLY"
@@ -18,7 +18,7 @@ class Verdict(Enum):
 
 
 class Exposure(Enum):
-    """How many read a post: under 100 a day, over 10,000, or between; unknown counts as between."""
+    """How many people read a post: under 100 a day, over 10,000, or between; unknown counts as between."""
 
     LOW = "LOW"
     MEDIUM = "MEDIUM"
@@ -26,7 +26,7 @@ class Exposure(Enum):
 
 
 class GateTier(Enum):
-    """What came of the posts with known answers, as many as decide about a variant."""
+    """The result of a variant on the posts with known answers that it must pass."""
 
     PENDING = "PENDING"
     CLEAN = "CLEAN"
@@ -35,7 +35,7 @@ class GateTier(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A run on a post that is known to be right, among others that are not."""
+    """A run on a post in which nothing is wrong."""
 
     variant: str
     is_flagged: bool
@@ -60,7 +60,7 @@ class RetractionCounts:
     released: int
 
     def __post_init__(self) -> None:
-        """Raises: ValueError: there are more in a week than in the month around it, or fewer than none."""
+        """Raises: ValueError: there are more in 7 days than in 30, or a number is below 0."""
         if not 0 <= self.in_7_days <= self.in_30_days or self.released < 0:
             raise ValueError(f"{self.in_7_days} retractions in 7 days, {self.in_30_days} in 30, of {self.released}")
 
@@ -75,6 +75,6 @@ class ApprovalCounts:
     reference: float
 
     def __post_init__(self) -> None:
-        """Raises: ValueError: more are approved than judged, or the reference is no share."""
+        """Raises: ValueError: more are approved than judged, or the reference is not between 0 and 1."""
         if not (0 <= self.approved <= self.judged and 0 <= self.reference <= 1):
             raise ValueError(f"{self.approved} approved of {self.judged}, where {self.reference} is usual")

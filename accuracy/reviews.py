@@ -1,4 +1,7 @@
-"""Which findings people outside review, and what they say of all. Source: row TR-44 of docs/requirements/trust.md."""
+"""Draws findings for outside review, and bounds the share of wrong ones.
+
+Source: row TR-44 of docs/requirements/trust.md.
+"""
 
 from __future__ import annotations
 
@@ -24,30 +27,30 @@ class ReviewCounts:
     wrong: int = 0
 
     def __post_init__(self) -> None:
-        """Raises: ValueError: there are fewer than none."""
+        """Raises: ValueError: a number is below 0."""
         if min(self.right, self.partly, self.wrong) < 0:
             raise ValueError(f"{self.right} right, {self.partly} partly, {self.wrong} wrong")
 
     @property
     def reviewed(self) -> int:
-        """All of them."""
+        """The number of reviewed findings."""
         return self.right + self.partly + self.wrong
 
     @property
     def wrong_at_most(self) -> float | None:
-        """The upper bound of the share of wrong findings, with 95 %, whenever it is read; None: not measured."""
+        """The 95 % upper bound of the share of wrong findings, valid at any time; None if none is reviewed."""
         return anytime_upper_bound(self.wrong, self.reviewed) if self.reviewed else None
 
     @property
     def not_right_at_most(self) -> float | None:
-        """The same of findings that are wrong or only partly right."""
+        """The same bound for findings that are wrong or only partly right."""
         return anytime_upper_bound(self.wrong + self.partly, self.reviewed) if self.reviewed else None
 
 
 def count_reviews(decisions: Iterable[tuple[UUID, Verdict]]) -> ReviewCounts:
-    """Count findings by verdict; one on which reviewers differ counts as its worse verdict.
+    """Count findings by verdict; one on which reviewers differ counts by its worst verdict.
 
-    Shapes: of each decision the finding and one reviewer's verdict.
+    Shapes: each decision is a finding and one reviewer's verdict.
     """
     worst: dict[UUID, Verdict] = {}
     for finding, verdict in decisions:
@@ -57,18 +60,18 @@ def count_reviews(decisions: Iterable[tuple[UUID, Verdict]]) -> ReviewCounts:
 
 
 def rank(seed: str, finding: UUID) -> bytes:
-    """The place of a finding, as SHA-256 over the seed, a line feed and the id in lower case."""
+    """The sort key of a finding: SHA-256 over the seed, a line feed and the id in lower case."""
     return sha256(f"{seed}\n{finding}".encode()).digest()
 
 
 def draw_sample(seed: str, findings: Iterable[UUID], size: int) -> tuple[UUID, ...]:
     """The findings with the smallest hashes, smallest first: `size` of them, or all if there are fewer.
 
-    They are not chosen: the seed and the list of findings give the same ones to everybody. By shell, a finding's place
-    is `printf '%s\\n%s' SEED ID | sha256sum`.
+    The seed and the list of findings alone decide, so the draw can be repeated. In a shell, a finding's sort key is
+    `printf '%s\\n%s' SEED ID | sha256sum`.
 
-    In this order the first ones are a sample too, so reviewers may stop anywhere.
-    Raises: ValueError: nothing is to be drawn.
+    The first ones in this order are a sample too, so reviewers may stop anywhere.
+    Raises: ValueError: `size` is below 1.
     """
     if size < 1:
         raise ValueError(f"a sample of {size}")

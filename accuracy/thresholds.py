@@ -1,15 +1,15 @@
-"""From which score on a second opinion is believed. Source: row TR-49 of docs/requirements/trust.md.
+"""The score from which on a second opinion is accepted. Source: row TR-49 of docs/requirements/trust.md.
 
 The method is fixed-sequence testing as in "Learn then Test" (Angelopoulos, Bates, Candès, Jordan and Lei,
 arXiv:2110.01052, 2021): candidates are ordered before any outcome is seen, each is tested at the full level, and the
-first that fails ends the search. So many tests together are as likely to admit too loose a threshold as one is.
+first that fails ends the search. All these tests together admit too loose a threshold no more often than a single one.
 
 Fewer than 299 accepted samples could not pass even without an error. So the strictest candidate accepts the 299 highest
-scores, the next ones as many as bear one error more (473, 628, …), and the last one accepts all. That takes the scores
-and no outcome. Equal scores are accepted together.
+scores, the next ones as many as allow one error more each (473, 628, …), and the last one accepts all. This needs the
+scores and no outcome. Equal scores are accepted together.
 
-The level holds if a higher score is no worse a sign than a lower one, samples are independent, and posts are like those
-that the samples were drawn from. It holds for each group on its own.
+The level holds if a higher score does not mean more errors than a lower one, samples are independent, and posts are
+like those that the samples were drawn from. It holds for each group on its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Sample:
     group: str
 
     def __post_init__(self) -> None:
-        """Raises: ValueError: the score is no probability."""
+        """Raises: ValueError: the score is not between 0 and 1."""
         if not 0 <= self.score <= 1:
             raise ValueError(f"a score of {self.score}")
 
@@ -60,7 +60,7 @@ def _choose_threshold(samples: Sequence[Sample]) -> float | None:
     chosen: float | None = None
     accepted = wrong = 0
     for wanted in _candidates(len(ordered)):
-        if wanted <= accepted:  # equal scores brought them in already
+        if wanted <= accepted:  # accepted already, together with an equal score
             continue
         threshold = ordered[wanted - 1].score
         while accepted < len(ordered) and ordered[accepted].score >= threshold:
@@ -86,7 +86,7 @@ def _candidates(total: int) -> Iterator[int]:
 
 @lru_cache(maxsize=1024)
 def _find_least_accepted(wrong: int, for_one_less: int) -> int:
-    """How many must be accepted for so many wrong ones to pass, if `for_one_less` must be for one wrong less.
+    """The fewest accepted samples that pass with `wrong` errors; `for_one_less` is this number for one error less.
 
     One error more takes fewer further samples than the first one, which takes 299.
     """

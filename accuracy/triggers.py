@@ -14,7 +14,7 @@ from accuracy.facts import ApprovalCounts, RetractionCounts
 
 @dataclass(frozen=True, slots=True)
 class OneVariant:
-    """All findings of one variant, displayed or to be."""
+    """All findings of one variant, displayed or not yet."""
 
     variant: str
 
@@ -40,7 +40,7 @@ class FalseFlag:
 
     @property
     def scope(self) -> OneVariant:
-        """One is enough for its variant, since statistics alone are slow."""
+        """Its variant: one false flag is enough, since statistics alone are slow."""
         return OneVariant(self.variant)
 
 
@@ -64,7 +64,7 @@ class ManyRetractions:
 
     @property
     def scope(self) -> OneVariant:
-        """Their variant."""
+        """The variant of the retracted findings."""
         return OneVariant(self.counts.variant)
 
 
@@ -82,7 +82,7 @@ class UnusualApproveRate:
 
 @dataclass(frozen=True, slots=True)
 class SecondFalseFlag:
-    """A control was flagged, `controls` runs from the last one that was, both included."""
+    """Two controls were flagged within `controls` runs, both included."""
 
     controls: int
 
@@ -92,7 +92,7 @@ class SecondFalseFlag:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """So many flagged controls exclude that the tolerated rate is kept."""
+    """There are too many flagged controls for the tolerated rate."""
 
     flagged: int
     controls: int
@@ -104,12 +104,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class QuoteNotInPage:
-    """So many displayed quotes do not stand in the page that was stored for them."""
+    """This many displayed quotes are missing from their stored page."""
 
     quotes: int
 
     scope: ClassVar = EveryVariant()
-    """Code looks for quotes, and all variants share it."""
+    """All variants share the code that looks for quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class NoNote:
     age: timedelta
 
     scope: ClassVar = NewReleases()
-    """What is displayed was in a note."""
+    """Displayed findings were in an earlier note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class NoQuorum:
     age: timedelta
 
     scope: ClassVar = NewReleases()
-    """What is displayed was witnessed, or its absence was said."""
+    """Displayed findings were witnessed, or displayed with the statement that they were not."""
 
 
 Trigger = (

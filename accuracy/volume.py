@@ -28,7 +28,7 @@ class ShadowRun:
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """Nothing is displayed. Shapes: `runs` and `controls` are counted since the variant came here or failed here."""
+    """Nothing is displayed. Shapes: `runs` and `controls` are counted since the shadow began, or began anew."""
 
     runs: int = 0
     controls: int = 0
@@ -37,14 +37,14 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """A quota. Shapes: `step` 0 to 9; `clean` reviews in a row had no WRONG, since one if `after_wrong`."""
+    """A quota. Shapes: `step` 0 to 9; `clean` reviews in a row had no WRONG, if `after_wrong` since the last WRONG."""
 
     step: int = 0
     clean: int = 0
     after_wrong: bool = False
 
     def __post_init__(self) -> None:
-        """Raises: ValueError: there is no such step, or reviews enough to have no quota."""
+        """Raises: ValueError: there is no such step, or there are enough reviews for `Full`."""
         if not (0 <= self.step <= LAST_STEP and 0 <= self.clean < REVIEWS_TO_FULL):
             raise ValueError(f"step {self.step}, {self.clean} reviews")
 
@@ -56,11 +56,11 @@ class Full:
 
 Volume = Shadow | Limited | Full
 Observed = ShadowRun | Control | GateTier | Verdict
-"""What may change the volume of a variant; all of it concerns this variant."""
+"""What may change the volume of a variant; each is about that variant."""
 
 
 def quota(volume: Volume) -> int | None:
-    """How many findings may be released a day; None: any number."""
+    """How many findings may be displayed a day; None: any number."""
     match volume:
         case Shadow():
             return 0
@@ -73,7 +73,7 @@ def quota(volume: Volume) -> int | None:
 def advance(volume: Volume, observed: Observed) -> Volume:
     """The volume after what was observed. A flagged control or a failed gate tier leads to a new shadow from anywhere.
 
-    What is PARTLY right is no WRONG. A WRONG in the shadow is about a finding that was displayed before it.
+    PARTLY does not count as WRONG. A WRONG in the shadow is about a finding that was displayed before it.
     """
     match observed:
         case Control(is_flagged=True):

@@ -1,4 +1,4 @@
-"""Which triggers of the breaker the facts set off. Source: row TR-45 of docs/requirements/trust.md."""
+"""Finds the triggers of the breaker that facts set off. Source: row TR-45 of docs/requirements/trust.md."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Facts:
 
 
 def find_triggers(facts: Facts) -> tuple[Trigger, ...]:
-    """Every trigger that is set off, each once, however often the facts were looked at before."""
+    """Every trigger that the facts set off, each once; earlier calls make no difference."""
     return tuple(dict.fromkeys(_find(facts)))
 
 
@@ -78,9 +78,9 @@ def _find(facts: Facts) -> Iterator[Trigger]:
 def _find_in_all_controls(flagged: Sequence[int]) -> Iterator[Trigger]:
     """Shapes: `flagged` are the places of flagged controls, from 1.
 
-    A batch of controls is read at once, so what was evidence in its midst still counts at its end. The e-value falls
-    between flags and need not be read there. Whatever makes it decisive has two flags in 300 before: it is kept because
-    it says how strong the evidence is.
+    A batch of controls is read at once, so evidence in the middle of it still counts at its end. The e-value falls
+    between flags and need not be computed there. Before it is decisive there are two flags in 300 controls anyway:
+    `Evidence` is reported too because it states how strong the evidence is.
     """
     distance = next((b - a + 1 for a, b in pairwise(flagged) if b - a < SECOND_WITHIN), None)
     if distance is not None:
@@ -96,6 +96,6 @@ def _are_many(counts: RetractionCounts) -> bool:
 
 
 def _is_unusual(counts: ApprovalCounts) -> bool:
-    """Whether so few or so many approvals are seen once in a hundred periods at most, if the reference still holds."""
+    """Whether the reference lies outside the one-sided 99 % bounds of the share of approvals."""
     low = lower_bound(counts.approved, counts.judged, BAND)
     return not low <= counts.reference <= upper_bound(counts.approved, counts.judged, BAND)
