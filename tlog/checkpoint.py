@@ -11,7 +11,7 @@ from tlog.merkle import Hash
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The log named `origin` has `size` leaves with this root. Extension lines are opaque, and best absent."""
+    """The log named `origin` has `size` leaves with this root. Extension lines are opaque, and should be absent."""
 
     origin: str
     size: int

@@ -24,7 +24,7 @@ class _Opening(BaseModel):
 
 
 class _Extra(BaseModel):
-    """What a proof carries besides: the leaf, and what it commits to as far as that was not erased."""
+    """The extra data of a proof: the leaf, and those of its documents that were not erased."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -34,7 +34,7 @@ class _Extra(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ProvenDecision:
-    """A leaf at `index` of the first `size`. Shapes: `documents` by their place among the leaf's commitments."""
+    """The leaf at `index` in a tree of `size`. Shapes: `documents` by their place among the leaf's commitments."""
 
     origin: str
     index: int
@@ -45,7 +45,7 @@ class ProvenDecision:
 
 
 def write_extra(leaf: bytes, openings: Sequence[Opening]) -> bytes:
-    """What goes into the proof besides the hashes."""
+    """The extra data of a proof, for `prove_decision`."""
     extra = _Extra(
         leaf=leaf.decode(),
         openings=[
@@ -56,7 +56,7 @@ def write_extra(leaf: bytes, openings: Sequence[Opening]) -> bytes:
 
 
 def prove_decision(data: bytes, policy: Policy) -> ProvenDecision:
-    """The decision that a `.tlog-proof` proves. Raises: TlogError: it proves none."""
+    """The decision that a `.tlog-proof` proves. Raises: TlogError: the proof is not valid."""
     proof = Proof.parse(data)
     try:
         extra = _Extra.model_validate_json(proof.extra or b"")

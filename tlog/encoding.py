@@ -20,7 +20,7 @@ def encode_base64(data: bytes) -> str:
 
 
 def decode_base64(text: str) -> bytes:
-    """The bytes that `encode_base64` would write as this text. Raises: MalformedError: it would write another one."""
+    """The bytes of canonical base64 with padding. Raises: MalformedError."""
     try:
         data = b64decode(text, validate=True)
     except ValueError:

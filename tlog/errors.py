@@ -1,10 +1,10 @@
-"""What can be wrong with something that a transparency log or a witness sent."""
+"""Errors in what a transparency log or a witness sent."""
 
 from __future__ import annotations
 
 
 class TlogError(ValueError):
-    """Any of the errors below. Its message names the place and quotes no secret."""
+    """Base of the errors below. The message names the place and quotes no secret."""
 
 
 class MalformedError(TlogError):
@@ -12,7 +12,7 @@ class MalformedError(TlogError):
 
 
 class ProofError(TlogError):
-    """A Merkle proof does not prove what it is said to prove."""
+    """A Merkle proof does not prove what it claims to."""
 
 
 class SignatureError(TlogError):
@@ -20,4 +20,4 @@ class SignatureError(TlogError):
 
 
 class QuorumError(TlogError):
-    """A checkpoint is signed by its log and lacks cosignatures that the policy demands."""
+    """A checkpoint is signed by its log, but lacks cosignatures that the policy demands."""

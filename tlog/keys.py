@@ -1,7 +1,7 @@
-"""Keys that sign notes, and what verifies them (C2SP signed-note, tlog-cosignature).
+"""Keys that sign notes and verify signatures (C2SP signed-note, tlog-cosignature).
 
-Randomness and time come from the caller. A cosignature states a time; its value is eight bytes of
-it, then the signature.
+Randomness and time come from the caller. A cosignature states a time; its value is eight bytes of the time, then the
+signature.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PRIVATE: Final = "PRIVATE+KEY+"
 
 
 class Algorithm(IntEnum):
-    """What a key signs, and how; the byte that C2SP assigned."""
+    """What a key signs, and how. Shapes: the values are those that C2SP assigned."""
 
     ED25519 = 0x01
     """The text of a note: how a log signs."""
@@ -59,7 +59,7 @@ class VerifierKey:
     public: bytes
 
     def __post_init__(self) -> None:
-        """Raises: MalformedError: name or length do not fit."""
+        """Raises: MalformedError: the name or the length is wrong."""
         check_name(self.name)
         if len(self.public) != self.algorithm.public_bytes:
             raise MalformedError(
@@ -68,7 +68,7 @@ class VerifierKey:
 
     @classmethod
     def parse(cls, vkey: str) -> VerifierKey:
-        """A vkey of an algorithm that is known here. Raises: MalformedError."""
+        """The key of a vkey, if its algorithm is known here. Raises: MalformedError."""
         name, key_id, data = _split(vkey)
         key = cls(name, _algorithm(data[0]), data[1:])
         if key_id != key.key_id:
@@ -81,15 +81,15 @@ class VerifierKey:
 
     @property
     def key_id(self) -> bytes:
-        """What says, together with the name, which key made a signature."""
+        """Four bytes that, with the name, tell which key made a signature."""
         prefix = f"{self.name}\n".encode() + bytes([self.algorithm])
         return sha256(prefix + self.public).digest()[:KEY_ID_BYTES]
 
     def verify(self, text: str, signature: Signature) -> int | None:
-        """Check a signature by this key: the POSIX time that it states, None if it states none.
+        """Check a signature by this key; the POSIX time that it states, or None if it states none.
 
-        Raises: SignatureError: it is by another key, or does not verify. MalformedError: the cosigned text is
-        no checkpoint.
+        Raises: SignatureError: it is by another key, or does not verify. MalformedError: the cosigned text is not a
+        checkpoint.
         """
         if (signature.name, signature.key_id) != (self.name, self.key_id):
             raise SignatureError(f"not a signature by {self.name}")
@@ -98,7 +98,7 @@ class VerifierKey:
             raise SignatureError(f"a signature by {self.name} has {len(value)} bytes")
         time = None if self.algorithm is Algorithm.ED25519 else int.from_bytes(value[:_TIME_BYTES], "big")
         if time is not None and time > MAX_SIZE:
-            raise SignatureError(f"a signature by {self.name} states a time that there is not")
+            raise SignatureError(f"a signature by {self.name} states an impossible time")
         message = _message(self.name, self.algorithm, text, time)
         try:
             if self.algorithm is Algorithm.ML_DSA_44:
@@ -119,14 +119,14 @@ class SigningKey:
     seed: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        """Raises: MalformedError: name or length do not fit."""
+        """Raises: MalformedError: the name or the length is wrong."""
         check_name(self.name)
         if len(self.seed) != SEED_BYTES:
-            raise MalformedError(f"the private key of {self.name} has not {SEED_BYTES} bytes")
+            raise MalformedError(f"the private key of {self.name} does not have {SEED_BYTES} bytes")
 
     @classmethod
     def parse(cls, text: str) -> SigningKey:
-        """A private key as it is written to a file, without a newline. Raises: MalformedError, without the key."""
+        """A private key from a file's text, without a newline. Raises: MalformedError, whose message omits the key."""
         if not text.startswith(_PRIVATE):
             raise MalformedError(f"a private key starts with {_PRIVATE}")
         try:
@@ -135,7 +135,7 @@ class SigningKey:
         except MalformedError:
             raise MalformedError("not a private key of a known algorithm") from None
         if key_id != key.verifier.key_id:
-            raise MalformedError(f"the id of the private key of {name} is another one")
+            raise MalformedError(f"the id does not match the private key of {name}")
         return key
 
     def secret(self) -> str:
@@ -156,7 +156,8 @@ class SigningKey:
         """A signature line for a text that ends in a newline.
 
         `time` is the POSIX time, which cosignatures state and plain signatures do not.
-        Raises: ValueError: it is missing, superfluous or too large. MalformedError: a cosigned text is no checkpoint.
+        Raises: ValueError: `time` is missing, superfluous or too large. MalformedError: a cosigned text is not a
+        checkpoint.
         """
         if (time is None) != (self.algorithm is Algorithm.ED25519):
             raise ValueError("cosignatures state a time, and plain signatures do not")
@@ -181,7 +182,7 @@ class Verified:
 def verify_note(note: Note, keys: Iterable[VerifierKey]) -> tuple[Verified, ...]:
     """The signatures of a note that known keys made; those of unknown keys are ignored.
 
-    Raises: SignatureError: there is none, or one says that it is by a known key and does not verify.
+    Raises: SignatureError: there is none, or one names a known key and does not verify.
     """
     known = {(key.name, key.key_id): key for key in keys}
     verified = tuple(

@@ -1,8 +1,9 @@
 """One entry of the decision log: what was decided and when, and commitments to the words.
 
-A leaf names nothing that could be guessed: no id, no address, no word, and no hash without a salt. What it commits to
-is opened beside it, and erased with the post; then the leaf still proves that a decision was there, and nobody can
-confirm a guess of what it was about. Source: rows TR-2, TR-4 and TR-19 of docs/requirements/trust.md.
+A leaf names nothing that could be guessed: no id, no address, no word, and no hash without a salt. The documents that
+it commits to are stored beside it with their salts, and erased with the post; then the leaf still proves that there was
+a decision, but a guess of its content cannot be confirmed. Source: rows TR-2, TR-4 and TR-19 of
+docs/requirements/trust.md.
 """
 
 from __future__ import annotations
@@ -41,14 +42,15 @@ Kind = Literal[
     "redacted",
     "erased",
 ]
-"""What was decided. `redacted`: what the leaves in `ref` commit to was erased. `erased`: it was before it came here."""
+"""What was decided. `redacted`: the documents of the leaves in `ref` were erased. `erased`: the event was erased before
+it became a leaf."""
 
 Commitment = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{43}$")]
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Gate = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
 Code = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,39}$")]
 LARGEST: Final = 60_000
-"""Bytes of a leaf."""
+"""The most bytes of a leaf."""
 _SALT: Final = b"openerrata/salt/1|"
 _OPENING: Final = b"openerrata/opening/1\n"
 
@@ -80,14 +82,14 @@ class Leaf(BaseModel):
     why: Code | None = None
 
     def encode(self) -> bytes:
-        """Canonical JSON; what has no value is left out. Source: RFC 8785."""
+        """Canonical JSON without empty fields. Source: RFC 8785."""
         fields = self.model_dump(exclude_none=True)
         return canonical({name: value for name, value in fields.items() if value not in ({}, ())})
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a commitment of a leaf is about: the `j`-th document, from 0, and its salt."""
+    """The document and the salt of a leaf's `j`-th commitment, from 0."""
 
     j: int
     salt: bytes
@@ -95,17 +97,17 @@ class Opening:
 
     @property
     def commitment(self) -> str:
-        """What stands in the leaf."""
+        """The commitment, as it is in the leaf."""
         return commit(self.salt, self.document)
 
 
 def canonical(value: Mapping[str, JsonValue] | JsonValue) -> bytes:
-    """The one form of a JSON value. Source: RFC 8785."""
+    """The canonical form of a JSON value. Source: RFC 8785."""
     return rfc8785.dumps(value)
 
 
 def parse_leaf(data: bytes) -> Leaf:
-    """The leaf of these bytes. Raises: LeafInvalid: it is none, or not in its one form."""
+    """The leaf of these bytes. Raises: LeafInvalid: they are not a leaf in canonical form."""
     if len(data) > LARGEST:
         raise LeafInvalid(f"{len(data)} bytes")
     try:
@@ -119,7 +121,7 @@ def parse_leaf(data: bytes) -> Leaf:
 
 
 def find_leaf(data: bytes) -> Leaf | None:
-    """The leaf of these bytes; None: it is none, or not in its one form."""
+    """The leaf of these bytes; None if they are not a leaf in canonical form."""
     try:
         return parse_leaf(data)
     except LeafInvalid:

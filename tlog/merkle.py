@@ -30,7 +30,7 @@ class Node(NamedTuple):
 
 
 ReadNode: TypeAlias = Callable[[int, int], Hash]
-"""Gives the hash of the node with this level and position."""
+"""Returns the hash of the node with this level and position."""
 
 
 def hash_leaf(data: bytes) -> Hash:
@@ -45,7 +45,7 @@ def hash_children(left: Hash, right: Hash) -> Hash:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """As much of a tree as is needed to append to it and to know its root: O(log n) hashes.
+    """The part of a tree that is needed to append to it and to compute its root: O(log n) hashes.
 
     `edge` has the roots of the complete subtrees that the tree consists of, from left to right: one for each bit of
     `size` that is set, the largest first.
@@ -55,7 +55,7 @@ class Tree:
     edge: tuple[Hash, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises: ValueError: there are not as many hashes as the size asks for."""
+        """Raises: ValueError: the number of hashes does not fit the size."""
         if self.size < 0 or len(self.edge) != self.size.bit_count():
             raise ValueError(f"a tree of {self.size} leaves does not have {len(self.edge)} hashes at its edge")
 
@@ -105,7 +105,7 @@ def consistency_nodes(old: int, new: int) -> tuple[Node, ...]:
 
 
 def prove_inclusion(index: int, size: int, read: ReadNode) -> tuple[Hash, ...]:
-    """Why the leaf at `index` belongs to the tree of `size`: PATH of RFC 6962, the leaf's sibling first.
+    """The proof that the leaf at `index` is in the tree of `size`: PATH of RFC 6962, the leaf's sibling first.
 
     Raises: ProofError: there is no such leaf.
     """
@@ -113,7 +113,7 @@ def prove_inclusion(index: int, size: int, read: ReadNode) -> tuple[Hash, ...]:
 
 
 def prove_consistency(old: int, new: int, read: ReadNode) -> tuple[Hash, ...]:
-    """Why the tree of `old` leaves is the beginning of that of `new`: PROOF of RFC 6962. Empty if they are equal.
+    """The proof that the tree of `old` leaves begins that of `new`: PROOF of RFC 6962. Empty if they are equal.
 
     Raises: ProofError: `old` is 0 or larger than `new`.
     """
@@ -148,7 +148,7 @@ def verify_inclusion(index: int, size: int, leaf: Hash, root: Hash, proof: Seque
 def verify_consistency(old: int, new: int, old_root: Hash, new_root: Hash, proof: Sequence[Hash]) -> None:
     """Check that a tree of `old` leaves with one root is the beginning of that of `new` (RFC 9162, 2.1.4.2).
 
-    Nothing can be proved of an empty tree: whoever allows `old` to be 0 decides that beforehand.
+    Nothing can be proved of an empty tree: a caller that allows `old` to be 0 must not call this for it.
     Raises: ProofError.
     """
     if not 0 < old <= new:
@@ -158,7 +158,7 @@ def verify_consistency(old: int, new: int, old_root: Hash, new_root: Hash, proof
             raise ProofError(f"two trees of {old} leaves differ" if old_root != new_root else "the proof is too long")
         return
     _check_lengths(old_root, new_root, *proof)
-    # A complete old tree is a node of the new one, so its root is no part of the proof.
+    # A complete old tree is a node of the new one, so its root is not part of the proof.
     path = list(proof) if old & (old - 1) else [old_root, *proof]
     if not path:
         raise ProofError("the proof is too short")

@@ -1,7 +1,8 @@
-"""What a monitor keeps of a log, and what it raises an alarm on. Pure.
+"""What a monitor stores about a log, and when it raises an alarm. Pure.
 
-A monitor reads every leaf once. What it keeps is small: the edge of the tree, and when the newest leaf was entered. So
-each visit checks both that the leaves are those under the note, and that they continue what was seen before.
+A monitor reads every leaf once. It stores little: the edge of the tree, when the newest leaf was entered, and leaves to
+which a later one must refer. So each visit checks both that the leaves are those under the note, and that they continue
+what was seen before.
 Source: row TR-15 of docs/requirements/trust.md.
 """
 
@@ -19,10 +20,10 @@ from tlog.merkle import Tree, hash_leaf
 CLOCKS: Final = timedelta(minutes=5)
 """How far clocks may differ: leaves are dated by the log of events, whose leader may change."""
 ERASED_PER_CENT: Final = 10
-"""Of results, in one visit: more are an alarm, since mistakes could be hidden as erasures."""
+"""Of its results and all earlier leaves, the most that one visit may erase: mistakes could be hidden as erasures."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
 FEW: Final = 20
-"""Results in one visit of which any share may be erased."""
+"""So few erasures in one visit never raise an alarm. Units: leaves."""
 
 LONGEST_HOLD: Final = timedelta(days=7)
 """A hold without an end after that time belongs to an investigation that failed."""
@@ -68,7 +69,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Something that an honest log does not do. `index`: of the leaf, if one is meant."""
+    """Something that an honest log does not do. `index`: of the leaf, if it is about one."""
 
     what: str
     index: int | None = None
@@ -79,7 +80,7 @@ class Alarm:
 
 
 def inspect(seen: Seen, visit: Visit, stale_after: timedelta) -> tuple[Seen, tuple[Alarm, ...]]:
-    """What is known afterwards, and every alarm; after an alarm about the tree nothing new is believed."""
+    """The state after the visit, and every alarm; an alarm about the tree leaves the state as it was."""
     broken = tuple(_inspect_tree(seen, visit))
     if broken:
         return seen, broken
@@ -142,7 +143,7 @@ def _count_earlier(leaves: Sequence[bytes]) -> int:
 
 
 def _inspect_order(pending: dict[int, Pending], size: int, leaves: Sequence[bytes]) -> Iterator[Alarm]:
-    """No finding before its hold is over, and no control before its list is committed to."""
+    """Check that no finding is published before its hold ends, and no control runs before its list is committed to."""
     for index, leaf in enumerate(map(find_leaf, leaves), size):
         if leaf is None:
             continue

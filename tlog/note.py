@@ -21,7 +21,7 @@ _NAME: Final = re.compile(r"[^\s+\x00-\x1f\ud800-\udfff]+")
 
 
 def check_name(name: str) -> str:
-    """The name of a key, if it may be one: not empty, without white space, plus and control. Raises: MalformedError."""
+    """The name, if a key may have it: not empty; no white space, plus or control character. Raises: MalformedError."""
     if not _NAME.fullmatch(name):
         raise MalformedError(f"a key's name has at least one character, no blank, no + and no control: {name[:80]!r}")
     return name
@@ -29,7 +29,7 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature line. Name and key id together say which key made it; the id is its 4 bytes."""
+    """A signature line. Name and key id together tell which key made it. Units: the id has 4 bytes."""
 
     name: str
     key_id: bytes

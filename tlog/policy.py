@@ -13,7 +13,7 @@ from tlog.keys import Algorithm, Verified, VerifierKey, verify_note
 from tlog.note import Note
 
 NONE: Final = "none"
-"""The quorum that asks for no cosignature."""
+"""The quorum that needs no cosignature."""
 MAX_BYTES: Final = 250_000
 
 _LOG: Final = (Algorithm.ED25519, Algorithm.ML_DSA_44)
@@ -28,7 +28,7 @@ class Log:
     url: str | None = None
 
     def __str__(self) -> str:
-        """Its line."""
+        """The log's line in a policy."""
         return _line("log", str(self.key), self.url)
 
 
@@ -41,7 +41,7 @@ class Witness:
     url: str | None = None
 
     def __str__(self) -> str:
-        """Its line."""
+        """The witness's line in a policy."""
         return _line("witness", self.name, str(self.key), self.url)
 
 
@@ -54,7 +54,7 @@ class Group:
     members: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Its line."""
+        """The group's line in a policy."""
         return _line("group", self.name, str(self.threshold), *self.members)
 
 
@@ -81,7 +81,7 @@ class Policy:
     quorum: str = NONE
 
     def __post_init__(self) -> None:
-        """Raises: MalformedError: a name or a key is there twice, or a name is not defined before it is used."""
+        """Raises: MalformedError: a name or key occurs twice, or a name is not defined before it is used."""
         _check_keys("log", (log.key for log in self.logs), _LOG)
         _check_keys("witness", (witness.key for witness in self.witnesses), _WITNESS)
         defined, free = {NONE}, set[str]()
@@ -123,7 +123,7 @@ class Policy:
         return policy.whole()
 
     def __bytes__(self) -> bytes:
-        """The policy as a file, which `parse` reads as an equal one."""
+        """The policy as a file, from which `parse` reads an equal policy."""
         lines = [*map(str, self.logs), *map(str, self.witnesses), *map(str, self.groups), f"quorum {self.quorum}", ""]
         return "\n".join(lines).encode(errors="surrogateescape")
 
@@ -136,7 +136,7 @@ class Policy:
         return self.quorum in reached
 
     def verify(self, note: Note) -> Valid:
-        """The checkpoint of a note, if this policy accepts it. What its cosignatures say of the time is for the caller.
+        """The checkpoint of a note, if this policy accepts it. The caller must check the times of cosignatures.
 
         Raises: MalformedError, SignatureError, QuorumError.
         """
@@ -150,12 +150,12 @@ class Policy:
         cosignatures = tuple(each for each in note.signatures if (each.name, each.key_id) in known)
         cosigned = verify_note(Note(note.text, cosignatures), names) if cosignatures else ()
         if not self.is_satisfied_by({names[each.key] for each in cosigned}):
-            raise QuorumError(f"{len(cosigned)} witnesses cosigned, which is no quorum of the policy")
+            raise QuorumError(f"{len(cosigned)} witnesses cosigned, which is not a quorum of the policy")
         return Valid(checkpoint, cosigned)
 
 
 class _Reader:
-    """The lines of a policy as far as they were read."""
+    """The lines of a policy that were read so far."""
 
     def __init__(self) -> None:
         self.logs: list[Log] = []
@@ -164,7 +164,7 @@ class _Reader:
         self.quorum: str | None = None
 
     def read(self, *words: str) -> None:
-        """Take in one line. Raises: MalformedError: it, or the policy up to it, is none."""
+        """Add one line. Raises: MalformedError: the line, or the policy up to it, is not valid."""
         match words:
             case ("log", vkey, *url) if len(url) <= 1:
                 self.logs.append(Log(VerifierKey.parse(vkey), *url))
@@ -204,7 +204,7 @@ def _check_keys(what: str, keys: Iterable[VerifierKey], algorithms: tuple[Algori
         if key.algorithm not in algorithms:
             raise MalformedError(f"a {what} does not sign with 0x{key.algorithm:02x}")
         if key.public in known:
-            raise MalformedError(f"the key of {what} {key.name} is there twice")
+            raise MalformedError(f"the key of {what} {key.name} occurs twice")
         known.add(key.public)
 
 

@@ -1,4 +1,4 @@
-"""Proofs that an entry is in a log, which can be checked without asking anybody (C2SP tlog-proof)."""
+"""Proofs that an entry is in a log, which can be checked offline (C2SP tlog-proof)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_BYTES: Final = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The entry at `index` is in the log that signed `note`. `extra` is not authenticated by any of this."""
+    """The entry at `index` is in the log that signed `note`. `extra` is not authenticated."""
 
     index: int
     hashes: tuple[Hash, ...]

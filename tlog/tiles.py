@@ -1,7 +1,8 @@
 """Tiles: how a log's hashes and entries are laid out in files that never change (C2SP tlog-tiles).
 
 A tile has up to 256 neighbouring nodes of one level, of every eighth level of the tree. A bundle has the entries whose
-hashes are in the tile of level 0 with the same number. One at the right edge may be partial; its width is in its name.
+hashes are in the tile of level 0 with the same number. Those at the right edge may be partial; their names have the
+width.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Tile(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its address below the prefix of the log."""
+        """The tile's path below the prefix of the log."""
         return f"tile/{self.level}/{_name(self.number, self.width)}"
 
 
@@ -47,16 +48,16 @@ class Bundle(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its address below the prefix of the log."""
+        """The bundle's path below the prefix of the log."""
         return f"tile/entries/{_name(self.number, self.width)}"
 
 
 ReadTile: TypeAlias = Callable[[Tile], bytes]
-"""Gives the bytes of a tile."""
+"""Returns the bytes of a tile."""
 
 
 def parse_path(path: str) -> Tile | Bundle:
-    """What is at an address below the prefix of a log. Raises: MalformedError: nothing has this address."""
+    """The tile or bundle at a path below a log's prefix. Raises: MalformedError: the path is of neither."""
     match = _NAME.fullmatch(path)
     if not match:
         raise MalformedError(f"not the path of a tile: {path[:120]!r}")
@@ -83,7 +84,7 @@ def partial_tiles(size: int) -> tuple[Tile, ...]:
 
 
 def growth(old: int, new: int) -> tuple[Tile, ...]:
-    """The tiles that a tree of `new` leaves has and one of `old` had not, the lowest level first."""
+    """The tiles that a tree of `new` leaves has and one of `old` leaves does not have, the lowest level first."""
     tiles, level = [], 0
     while new > old:
         tiles += [Tile(level, index) for index in range(old // WIDTH, new // WIDTH)]
@@ -94,7 +95,7 @@ def growth(old: int, new: int) -> tuple[Tile, ...]:
 
 
 def bundle_growth(old: int, new: int) -> tuple[Bundle, ...]:
-    """The bundles that a log of `new` entries has and one of `old` had not."""
+    """The bundles that a log of `new` entries has and one of `old` entries does not have."""
     return tuple(Bundle(tile.number, tile.width) for tile in growth(old, new) if tile.level == 0)
 
 
@@ -129,7 +130,7 @@ class Frontier:
         return Frontier(self.size + len(leaves), tuple(partial)), tuple(tiles)
 
     def tree(self) -> Tree:
-        """The same tree, as what appends to it and knows its root."""
+        """The same tree as a `Tree`."""
         edge: list[Hash] = []
         for hashes in reversed(self.partial):
             at = 0
@@ -141,7 +142,7 @@ class Frontier:
 
 
 def fold_complete(hashes: Sequence[Hash]) -> Hash:
-    """The root over neighbouring nodes of one level, whose number is a power of two."""
+    """The root over neighbouring nodes of one level; there are a power of two of them."""
     row = list(hashes)
     while len(row) > 1:
         row = [hash_children(row[at], row[at + 1]) for at in range(0, len(row), 2)]
@@ -149,7 +150,7 @@ def fold_complete(hashes: Sequence[Hash]) -> Hash:
 
 
 def split_tile(tile: Tile, data: bytes) -> tuple[Hash, ...]:
-    """The hashes of a tile. Raises: MalformedError: there are not as many as its width says."""
+    """The hashes of a tile. Raises: MalformedError: their number is not the tile's width."""
     return _split(tile, data, 0, tile.width)
 
 
@@ -174,9 +175,9 @@ def tiles_with(nodes: Iterable[Node], size: int) -> tuple[Tile, ...]:
 
 
 def node_reader(size: int, tiles: Mapping[Tile, bytes]) -> ReadNode:
-    """What reads the nodes of a tree of `size` leaves from its tiles, which are those that `tiles_with` lists.
+    """A function that reads nodes of a tree of `size` leaves from the tiles that `tiles_with` lists.
 
-    The reader raises MalformedError for a tile of another length, KeyError for a missing one.
+    It raises MalformedError for a tile of the wrong length, KeyError for a missing one.
     """
 
     def read(level: int, position: int) -> Hash:
@@ -189,7 +190,7 @@ def node_reader(size: int, tiles: Mapping[Tile, bytes]) -> ReadNode:
 
 
 def encode_bundle(entries: Sequence[bytes]) -> bytes:
-    """Entries as a bundle. Raises: ValueError: none, more than 256, or one above 65,535 bytes."""
+    """Entries as a bundle. Raises: ValueError: there are none or more than 256, or one exceeds 65,535 bytes."""
     if not 0 < len(entries) <= WIDTH:
         raise ValueError(f"a bundle has 1 to {WIDTH} entries, not {len(entries)}")
     if (longest := max(map(len, entries))) > MAX_ENTRY:

@@ -1,7 +1,7 @@
-"""What a log asks of a witness, and what it does on each answer (C2SP tlog-witness).
+"""A log's request to a witness, and what the log does after each answer (C2SP tlog-witness).
 
 A witness that knows more of a log than the log itself, or another root, is the sign of a fork: an old database was
-restored, or a key was stolen. Nothing is signed after that until somebody has looked.
+restored, or a key was stolen. Nothing is signed after that until an operator has looked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OLD: Final = "old "
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A checkpoint for a witness that cosigned `old` leaves last, with the proof from there; from 0 there is none."""
+    """A checkpoint for a witness that cosigned `old` leaves last, with the proof from there, empty if `old` is 0."""
 
     old: int
     proof: tuple[Hash, ...]
@@ -39,7 +39,7 @@ class Submission:
 
     @classmethod
     def parse(cls, data: bytes) -> Submission:
-        """The body of a request. Raises: MalformedError; whether the note is a checkpoint is not looked at."""
+        """The submission in a request's body. Does not check that the note is a checkpoint. Raises: MalformedError."""
         head, blank, note = data.partition(b"\n\n")
         if not blank or not head.isascii():
             raise MalformedError("a submission has an old size, hashes, an empty line and a checkpoint")
@@ -58,7 +58,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back. `status` is None if nothing did in time, or the connection failed."""
+    """A witness's answer. `status` is None after a timeout or a failed connection."""
 
     status: int | None
     body: bytes = b""
@@ -81,21 +81,21 @@ class ProveFrom:
 
 @dataclass(frozen=True, slots=True)
 class StopSigning:
-    """The witness has cosigned what this log does not have: sign nothing until somebody has looked."""
+    """The witness has cosigned what this log does not have: sign nothing until an operator has looked."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Something is wrong that no repetition mends: raise an alarm, and do not send this checkpoint there again."""
+    """A permanent error: raise an alarm, and do not send this checkpoint to this witness again."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Send the newest checkpoint of then after so many seconds. `failed`: it counts as one more failure in a row."""
+    """Wait, then send the checkpoint that is newest then. `failed`: count one more failure in a row."""
 
     seconds: int
     reason: str
@@ -108,7 +108,7 @@ Action: TypeAlias = Cosigned | ProveFrom | StopSigning | Alarm | Wait
 def decide(
     sent: Submission, answer: Answer, keys: Collection[VerifierKey], tries: int = 1, failures: int = 0
 ) -> Action:
-    """What to do on an answer.
+    """What to do after an answer.
 
     `keys` are those of the witness. `tries` counts how often this checkpoint was sent in a row, this time included;
     `failures` how often the witness failed in a row before.
@@ -153,7 +153,7 @@ def _prove_again(sent: Submission, answer: Answer, tries: int, failures: int) ->
     if named is not None and named > size:
         return StopSigning(f"the witness cosigned {named} leaves, more than the {size} of this log")
     if sent.old == size and named in (None, size):
-        # How the specification words it; some witnesses answer 422.
+        # The specification asks for 409 in this case; some witnesses answer 422.
         return StopSigning("the witness cosigned another root of the same size")
     if named is None:
         return Alarm("the witness refused the old size without naming its own")
