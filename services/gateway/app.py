@@ -22,7 +22,7 @@ from services.gateway.assembly import Dependencies, assemble
 from services.gateway.desk.adapters import SqlDesk
 from services.gateway.health import ServerHealth
 from services.gateway.jobs.adapters import BusJobLog, BusMemos, BusReceiptKeys, BusWords, SqlCatalogue
-from services.gateway.jobs.routes import World
+from services.gateway.jobs.routes import JobDependencies
 from services.gateway.jobs.stages import StageSettings
 from services.gateway.labels import Labeler, LabelSource
 from services.gateway.public.documents import RecordDocuments
@@ -32,10 +32,10 @@ from services.gateway.record.status import SqlReads
 from services.gateway.settings import CatalogueSettings, GatewaySettings
 
 
-def open_jobs(host: Host, settings: GatewaySettings, record: PublicRecord) -> World:
+def open_jobs(host: Host, settings: GatewaySettings, record: PublicRecord) -> JobDependencies:
     """What the job API works with."""
     audits, jobs = load(AuditSettings), BusJobLog(host.bus)
-    return World(
+    return JobDependencies(
         log=jobs,
         words=BusWords(EphemeralTexts(TextBucket(host.bus), host.clock)),
         memos=BusMemos(host.bus),

@@ -27,7 +27,7 @@ from services.gateway.extension.status import Statuses, Viewing
 from services.gateway.http import BodyTimeouts, Scope
 from services.gateway.invalidation import CacheInvalidation
 from services.gateway.jobs.rate_policies import RateLimit, RatePolicy
-from services.gateway.jobs.routes import JobsApi, Limits, World
+from services.gateway.jobs.routes import JobDependencies, JobsApi, Limits
 from services.gateway.keys import InstanceKeys, KeyChecks
 from services.gateway.labels import LabelsEndpoint, LabelSource
 from services.gateway.metrics import Metrics
@@ -82,7 +82,7 @@ class Dependencies:
     user_keys: UserKeys
     key_probe: KeyProbe
     key_register: KeyRegister
-    jobs: World
+    jobs: JobDependencies
     health: HealthChecks
     space: Space
     clock: Clock
@@ -251,16 +251,15 @@ def open_desk(
     body_timeouts: BodyTimeouts,
 ) -> Desk:
     """The desk over what the job API works with."""
-    world, clock = dependencies.jobs, dependencies.clock
     return Desk(
         keys,
         dependencies.master_keys,
-        Pages(dependencies.desk, world.catalogue, jobs.reading, jobs.ledger, world.stages),
+        Pages(dependencies.desk, dependencies.jobs.catalogue, jobs.reading, jobs.ledger, dependencies.jobs.stages),
         Actions(jobs.entries),
         limits.reads,
         limits.changes,
         address,
-        clock,
+        dependencies.clock,
         metrics,
         body_timeouts=body_timeouts,
         public_url=settings.public_url,

@@ -94,7 +94,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class JobDependencies:
     """What the job API works with. Units: a job ends within `job_s` seconds; see `JobRoutes` for the others."""
 
     log: JobLog
@@ -114,7 +114,7 @@ class JobsApi:
     def __init__(
         self,
         keys: InstanceKeys,
-        world: World,
+        dependencies: JobDependencies,
         limits: Limits,
         clock: Clock,
         metrics: Metrics,
@@ -126,13 +126,15 @@ class JobsApi:
     ) -> None:
         self._clock = clock
         self._metrics = metrics
-        self.signals = Signals(world.log)
+        self.signals = Signals(dependencies.log)
         reception = Reception(keys, body_timeouts, public_url)
-        ledger = Ledger(world.log, clock, job_s=world.job_s)
-        memory = Memory(world.log, world.words, world.memos)
-        intake = Intake(world.log, world.words, ledger, memory, world.stages, clock, job_s=world.job_s)
-        self.entries = Entries(world.log, world.words, clock)
-        self.reading = Jobs(world.log, world.words, self.signals, clock)
+        ledger = Ledger(dependencies.log, clock, job_s=dependencies.job_s)
+        memory = Memory(dependencies.log, dependencies.words, dependencies.memos)
+        intake = Intake(
+            dependencies.log, dependencies.words, ledger, memory, dependencies.stages, clock, job_s=dependencies.job_s
+        )
+        self.entries = Entries(dependencies.log, dependencies.words, clock)
+        self.reading = Jobs(dependencies.log, dependencies.words, self.signals, clock)
         self.ledger = ledger
         self._jobs = JobRoutes(
             reception,
@@ -140,18 +142,22 @@ class JobsApi:
             self.reading,
             limits.jobs,
             limits.reads,
-            heartbeat_s=world.heartbeat_s,
-            stall_s=world.stall_s,
+            heartbeat_s=dependencies.heartbeat_s,
+            stall_s=dependencies.stall_s,
         )
-        accounts = AccountRoutes(reception, intake, ledger, world.stages, world.keys, limits.estimates, limits.reads)
-        rights = RightsRoutes(reception, world.log, world.words, clock, limits.rights, limits.reads, address)
+        accounts = AccountRoutes(
+            reception, intake, ledger, dependencies.stages, dependencies.keys, limits.estimates, limits.reads
+        )
+        rights = RightsRoutes(
+            reception, dependencies.log, dependencies.words, clock, limits.rights, limits.reads, address
+        )
         self._described: list[tuple[Route, Schema]] = []
         self._add_jobs(self._jobs)
         self._add_accounts(accounts)
         self._add_rights(rights)
         if catalogue:
             routes = CatalogueRoutes(
-                reception, self.entries, world.catalogue, limits.reads, limits.changes, address, clock
+                reception, self.entries, dependencies.catalogue, limits.reads, limits.changes, address, clock
             )
             for method, path, handler, description in list_catalogue_routes(routes):
                 self._add(method, path, handler, description)

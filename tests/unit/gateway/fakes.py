@@ -31,7 +31,7 @@ from kit.receipts import ReceiptKey
 from kit.vault import MasterKey
 from services.gateway.assembly import Dependencies, assemble
 from services.gateway.domain import Account, InstanceKey
-from services.gateway.jobs.routes import World
+from services.gateway.jobs.routes import JobDependencies
 from services.gateway.jobs.stages import StageSettings
 from services.gateway.ports import (
     Eligibility,
@@ -340,7 +340,7 @@ class Bench:
                 user_keys=self.user_keys,
                 key_probe=self.probe,
                 key_register=self.key_table,
-                jobs=World(
+                jobs=JobDependencies(
                     log=self.jobs,
                     words=self.words,
                     memos=self.memos,
