@@ -22,7 +22,7 @@ _METRICS: Final = """
 _IS_SHOWN: Final = "NOT EXISTS (SELECT FROM author WHERE id = :author AND hidden_at IS NOT NULL)"
 """Counts of all posts include those of authors who ask not to be shown; there are none of such an author alone."""
 
-_EVER: Final = sql("SELECT count(*) FROM search_document")
+_RESULTS: Final = sql("SELECT count(*) FROM search_document")
 
 _PERIODS: Final = sql("""
     SELECT week, platform, count(*) AS investigations, count(DISTINCT post_id) AS posts,
@@ -136,9 +136,9 @@ class Tallies(Queries):
         values = {name: value for name, (_, value) in used.items()}
         return await self._one(PostCounts, sql(_METRICS.format(where=where)), **values) or PostCounts()
 
-    async def ever(self) -> int:
+    async def count_results(self) -> int:
         """How many results there are."""
-        return int((await self._scalars(_EVER)).one())
+        return int((await self._scalars(_RESULTS)).one())
 
     async def periods(self, since: datetime) -> list[Period]:
         """Counts by week, by platform, and in all."""

@@ -94,7 +94,7 @@ def read_score(score: float) -> Decimal:
 class Publishers(Queries):
     """Queries of publishers."""
 
-    async def at(self, domain: str) -> PublisherRow | None:
+    async def by_domain(self, domain: str) -> PublisherRow | None:
         """The one with a domain."""
         return await self._one(PublisherRow, _BY_DOMAIN, key=domain)
 

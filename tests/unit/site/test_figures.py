@@ -167,7 +167,7 @@ class Rows:
         self.reads += 1
         yield self
 
-    async def ever(self) -> int:
+    async def count_results(self) -> int:
         return self.reads
 
     async def periods(self, since: datetime) -> list[object]:
@@ -195,11 +195,11 @@ async def test_nobody_waits_for_newer_figures() -> None:
     clock.pass_by(FRESH_S)
     rows.gate.clear()
     rows.seen.clear()
-    assert (await desk.figures()).ever == 1
+    assert (await desk.figures()).results == 1
     rows.gate.set()
     async with asyncio.timeout(20):
         await rows.seen.wait()
-    assert (await desk.figures()).ever == 2
+    assert (await desk.figures()).results == 2
 
 
 async def test_old_figures_are_better_than_none() -> None:
@@ -213,5 +213,5 @@ async def test_old_figures_are_better_than_none() -> None:
     rows.fails = True
     clock.pass_by(FRESH_S)
     for _ in range(3):
-        assert (await desk.figures()).ever == 1
+        assert (await desk.figures()).results == 1
         await asyncio.sleep(0)

@@ -43,7 +43,7 @@ class Figures:
     """Everything the page of figures shows. Units: seconds; cost in millionths of a US dollar."""
 
     at: datetime
-    ever: int
+    results: int
     whole: Counts
     weeks: tuple[tuple[datetime, Counts], ...]
     platforms: tuple[tuple[str, Counts], ...]
@@ -76,7 +76,7 @@ def first_week(now: datetime) -> datetime:
 
 
 def compute_figures(
-    now: datetime, ever: int, periods: Sequence[Period], newest: Sequence[Sample], weekly: Sequence[WeekSample] = ()
+    now: datetime, results: int, periods: Sequence[Period], newest: Sequence[Sample], weekly: Sequence[WeekSample] = ()
 ) -> Figures:
     """Compute the figures from rows. Shapes: `weeks` has every week, oldest first, also empty ones."""
     by_week = {row.week: _counts(row) for row in periods if row.week is not None}
@@ -92,7 +92,7 @@ def compute_figures(
     costs = [row.cost_micro_usd for row in newest if row.cost_micro_usd is not None]
     return Figures(
         at=now,
-        ever=ever,
+        results=results,
         whole=whole,
         weeks=tuple((monday, by_week.get(monday, Counts())) for monday in mondays),
         platforms=tuple(sorted(by_platform.items(), key=lambda item: (-item[1].posts, item[0]))),
@@ -158,10 +158,10 @@ class FiguresCache:
     async def _compute(self) -> Figures:
         now, generation = self._clock.now(), self._recent.generation
         async with self._record.open() as session:
-            ever = await session.counts.ever()
+            results = await session.counts.count_results()
             periods = await session.counts.periods(first_week(now))
             newest, weekly = await session.counts.newest(), await session.counts.weekly(first_week(now), now)
-        found = compute_figures(now, ever, periods, newest, weekly)
+        found = compute_figures(now, results, periods, newest, weekly)
         if generation == self._recent.generation:
             self._latest = found
         return found

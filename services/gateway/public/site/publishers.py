@@ -60,7 +60,7 @@ async def show_publisher(record: PublicRecord, domain: str) -> Values | None:
     if "\0" in domain:  # PostgreSQL takes none
         return None
     async with record.open() as session:
-        row = await session.publishers.at(domain.lower())
+        row = await session.publishers.by_domain(domain.lower())
         if row is None:
             return None
         scores = await session.publishers.scores(row.id, LOGGED)
