@@ -1,4 +1,4 @@
-"""Who uses the job API: `Authorization: Bearer`, the right of the key, and the verb of a role."""
+"""Authentication for the job API: the bearer key, its rights, and the verbs of its account's role."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHALLENGE: Final = ((b"www-authenticate", b'Bearer realm="openerrata"'),)
 
 
 def read_bearer(authorization: str) -> str | None:
-    """The key of a header; None if it holds none. Source: RFC 6750, section 2.1."""
+    """The key in an Authorization header, or None. Source: RFC 6750, section 2.1."""
     match = _BEARER.fullmatch(authorization)
     return match[1] if match else None
 

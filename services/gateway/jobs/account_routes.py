@@ -26,7 +26,7 @@ _CONFIGURE: Final = TypeAdapter(ConfigureRequest)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccountRoutes:
-    """Answers requests that concern no job."""
+    """Answers requests about the account, the stages and the API itself."""
 
     reception: Reception
     intake: Intake
@@ -37,7 +37,7 @@ class AccountRoutes:
     reads: RateLimit
 
     async def health(self, request: Request) -> Response:
-        """Whether this interface answers."""
+        """Whether the job API answers."""
         choose_exchange_version(request)
         return answer(Health(status="ok"))
 
@@ -47,7 +47,7 @@ class AccountRoutes:
         return answer(await self.keys.read(), {"cache-control": "public, max-age=300"})
 
     async def estimate(self, request: Request) -> Response:
-        """What an analysis would cost. Buys nothing, stores nothing, costs nothing."""
+        """Estimate what an analysis would cost. Free of charge; nothing is stored."""
         body = await self.reception.read(request)
         principal = await self.reception.admit(request, self.estimates)
         require_json(request)

@@ -1,4 +1,4 @@
-"""Reads a request for an analysis, with the checks that its types cannot make: words counted, addresses looked at."""
+"""Reads a request for an analysis, with the checks that its types cannot make: number of words, public addresses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REQUEST: Final = TypeAdapter(AnalyzeRequest)
 
 
 def read_article(body: bytes, principal: Principal) -> AnalyzeRequest:
-    """The request in a body. Raises: Problem."""
+    """Parse and check the request in a body. Raises: Problem."""
     request = parse(_REQUEST, body)
     if request.input_text is not None:
         _check_length(request.input_text)
@@ -43,7 +43,7 @@ def _check_length(text: str) -> None:
 
 
 def _check_public(url: str, field: str) -> None:
-    """Addresses that name this machine or network are refused at once; what a name resolves to, when it is fetched."""
+    """Refuse addresses of this machine or a local network. What a name resolves to is checked when it is fetched."""
     parsed = ada_url.URL(url)
     if parsed.username or parsed.password:
         raise _issue(field, "must not hold a user name or password")

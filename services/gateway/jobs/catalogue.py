@@ -1,4 +1,4 @@
-"""Changes of the catalogue: each is decided from the log, and of two that meet the stream refuses the second."""
+"""Changes of the catalogue, each decided from the log. Of two concurrent changes the stream refuses the second."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from services.gateway.ports import Unavailable
 ENTITY: Final = "ENTRY"
 HAS_PAGE: Final = "The claim has a page already."
 REANALYSIS: Final = "SYSTEM_REANALYSIS"
-_CHANGED: Final = "The entry is not of this version any more; read it again."
+_CHANGED: Final = "The entry was changed since this version; read it again."
 
 
 class Entries:
-    """Entries as the log has them, and what accounts do to them. Raises: Problem, Unavailable."""
+    """Reads entries from the log, and stores accounts' changes. Raises: Problem, Unavailable."""
 
     def __init__(self, log: JobLog, words: Words, clock: Clock) -> None:
         self._log = log
@@ -42,7 +42,7 @@ class Entries:
         self._clock = clock
 
     async def publish(self, event: EntryPublished, correlation: UUID) -> Edited:
-        """Give a claim its page; a second one is refused."""
+        """Give a claim its page; refuse a claim that has one."""
         if not await self._log.publish(event, correlation):
             raise Problem("VALIDATION_ERROR", HAS_PAGE, status=409)
         return Edited(id=event.entry_id, version=1, status="PUBLISHED")
@@ -62,14 +62,14 @@ class Entries:
         return await self._store(entry, change, request.reason, principal, correlation)
 
     async def revert(self, id_: UUID, request: RevertRequest, principal: Principal, correlation: UUID) -> Edited:
-        """Take the newest change by people back, by a new version."""
+        """Undo the newest change by people, in a new version."""
         entry = await self._find(id_, principal, request.version)
         newest, was_hidden = await self._newest_change(entry)
         if newest is None:
             raise Problem("VALIDATION_ERROR", "The entry was never changed.", status=409)
         after = await self._words.get(newest.before)
         if after is None:
-            raise Problem("VALIDATION_ERROR", "What the entry said before is no longer kept.", status=409)
+            raise Problem("VALIDATION_ERROR", "The entry's earlier words are no longer stored.", status=409)
         if was_hidden != entry.is_hidden:
             require_verb(principal, "hide")
         words = EntryWords.model_validate_json(after)
@@ -90,7 +90,7 @@ class Entries:
         return await self._raise(id_, EVIDENCE, words, principal, correlation)
 
     async def submit(self, claim: Submission, principal: Principal, correlation: UUID) -> FlagView:
-        """Submit a claim that may have a page and has none, for a moderator to publish."""
+        """Submit a claim for a moderator to publish; refuse a claim that has a page."""
         id_ = entry_id(claim.assertion_id)
         if await self._read(id_) is not None:
             raise Problem("VALIDATION_ERROR", HAS_PAGE, status=409)
@@ -99,7 +99,7 @@ class Entries:
     async def resolve_flag(
         self, id_: UUID, request: ResolveRequest, principal: Principal, correlation: UUID
     ) -> FlagView:
-        """Decide once: an accepted claim gets its page, what else is accepted makes parts of its entry stale."""
+        """Decide on a flag, once: an accepted claim gets its page, another flag makes parts of its entry stale."""
         found = await self._log.latest(f"{FlagRaised.SUBJECT}.{id_}", f"{FlagResolved.SUBJECT}.{id_}", current=True)
         raised = next((fact.event for fact in found if isinstance(fact.event, FlagRaised)), None)
         if raised is None:
@@ -130,7 +130,7 @@ class Entries:
     async def _publish_submitted(self, raised: FlagRaised, principal: Principal) -> EntryPublished:
         text = await self._words.get(raised.description)
         if text is None:
-            raise Problem("VALIDATION_ERROR", "What was submitted is no longer kept.", status=409)
+            raise Problem("VALIDATION_ERROR", "The submitted claim is no longer stored.", status=409)
         assertion, domain, wording = Submission.read(Remark.model_validate_json(text).text)
         return EntryPublished(
             entry_id=entry_id(assertion),
@@ -175,7 +175,7 @@ class Entries:
         """The newest edit that changed words or whether the entry is hidden, and whether it was hidden before."""
         facts = await self._log.read(f"{EditMade.SUBJECT}.{entry.published.entry_id}")
         edits = [fact.event for fact in facts if isinstance(fact.event, EditMade)]
-        if max((each.version for each in edits), default=1) < entry.version:  # or an older change were taken back
+        if max((each.version for each in edits), default=1) < entry.version:  # else an older change would be undone
             raise Unavailable("broker: the newest edit is not there yet")
         changes = sorted((each for each in edits if each.edit_type != REANALYSIS), key=lambda each: each.version)
         return (changes[-1] if changes else None), len(changes) > 1 and changes[-2].hidden

@@ -1,4 +1,4 @@
-"""The routes of the catalogue, which is off by default. Readers need no account; whoever changes something does."""
+"""The routes of the catalogue, which is off by default. Reading needs no account; a change does."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CatalogueRoutes:
-    """Answers requests about entries. `address` says where a request without an account comes from."""
+    """Answers requests about entries. `address` returns the client address, by which anonymous requests are limited."""
 
     reception: Reception
     entries: Entries
@@ -72,7 +72,7 @@ class CatalogueRoutes:
     clock: Clock
 
     async def search(self, request: Request) -> Response:
-        """Entries, newest change first; those with the words of `q`."""
+        """List entries, newest change first; with `q`, only those that contain its words."""
         sees_hidden = await self._admit_reader(request)
         text = request.query_params.get("q", "").strip()
         if len(text) > QUERY_CHARACTERS or "\0" in text:
@@ -86,15 +86,15 @@ class CatalogueRoutes:
         return answer(EntryPage(claims=tuple(map(view_line, shown)), next=next_))
 
     async def sources(self, request: Request) -> Response:
-        """Names of sources that begin with what was typed."""
+        """List domains of sources that start with `begins`."""
         await self._admit_reader(request)
         begins = request.query_params.get("begins", "").strip().lower()
         if not _NAME.fullmatch(begins):
-            raise Problem("VALIDATION_ERROR", "begins is how a domain begins: letters, digits, dots, hyphens.")
+            raise Problem("VALIDATION_ERROR", "begins must be the start of a domain: letters, digits, dots, hyphens.")
         return answer(SourceNames(names=tuple(await self.reads.sources(begins, NAMES))))
 
     async def show(self, request: Request) -> Response:
-        """An entry with its newest analysis and its history; a hidden one for moderators only."""
+        """An entry with its newest analysis and its history. Only moderators see hidden entries."""
         sees_hidden = await self._admit_reader(request)
         contents = await self.reads.one(_id_in(request, "entry_id"), hidden=sees_hidden)
         if contents is None:
@@ -102,7 +102,7 @@ class CatalogueRoutes:
         return answer(view_entry(contents, self.clock.now()))
 
     async def publish(self, request: Request) -> Response:
-        """Give a claim of one of the moderator's own jobs its page."""
+        """Publish a claim of one of the moderator's own jobs: give it its page."""
         body, principal = await self._admit_change(request, "publish")
         claim = await self._find_claim(body, principal)
         published = EntryPublished(
@@ -130,7 +130,7 @@ class CatalogueRoutes:
         if not may_be_published(Readers(claim.public_jobs, claim.accounts)):
             raise Problem(
                 "VALIDATION_ERROR",
-                "Only a claim of a public address, or of two accounts, may be published; no draft.",
+                "Only a claim from a public address, or from two accounts, may be published; a draft may not.",
             )
         if make_key(wanted.wording, claim.language) != claim.published_key:
             raise Problem("VALIDATION_ERROR", "wording must say what the claim says.")
@@ -141,7 +141,7 @@ class CatalogueRoutes:
         return await self._change(request, "edit", _EDIT, self.entries.edit)
 
     async def revert(self, request: Request) -> Response:
-        """Take the newest change of an entry back."""
+        """Undo the newest change of an entry."""
         return await self._change(request, "edit", _REVERT, self.entries.revert)
 
     async def flag(self, request: Request) -> Response:
@@ -153,7 +153,7 @@ class CatalogueRoutes:
         return await self._change(request, "submit", _EVIDENCE, self.entries.suggest)
 
     async def queue(self, request: Request) -> Response:
-        """Objections that wait for a decision, oldest first."""
+        """List objections that wait for a decision, oldest first."""
         await self.reception.admit(request, self.limit, "decide")
         rows = await self.reads.open_flags(_key_in(request), PAGE + 1)
         shown, next_ = cut_page(rows, PAGE, attrgetter("created_at", "id"))
@@ -164,7 +164,7 @@ class CatalogueRoutes:
         return await self._change(request, "decide", _RESOLVE, self.entries.resolve_flag, "flag_id", status=200)
 
     async def _admit_reader(self, request: Request) -> bool:
-        """Whether who asks sees hidden entries. A key that is sent must be usable."""
+        """Admit a reader, and return whether hidden entries are shown. A key, if one is sent, must be active."""
         if request.headers.get("authorization"):
             return (await self.reception.admit(request, self.limit)).may("hide")
         choose_exchange_version(request).limits = self.limit.take(ip_range_prefix(self.address(request.scope)))
@@ -180,7 +180,7 @@ class CatalogueRoutes:
         *,
         status: int = 201,
     ) -> Response:
-        """Do what a body asks for with the entry or flag in the address."""
+        """Apply the request in the body to the entry or flag in the path."""
         body, principal = await self._admit_change(request, verb)
         id_, wanted = _id_in(request, about), parse(shape, body)
         return answer(await act(id_, wanted, principal, request.state.exchange.correlation), status=status)

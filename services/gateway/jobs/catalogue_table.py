@@ -29,7 +29,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def list_catalogue_routes(routes: CatalogueRoutes) -> Iterator[tuple[str, str, Handler, Schema]]:
-    """Method, path, handler and description of each."""
+    """Yield method, path, handler and description of each route."""
     entries, entry, changed = "/v1/claims", "/v1/claims/{entry_id}", (*WITH_BODY, "NOT_FOUND")
     read = (*EVERYWHERE, "RATE_LIMITED", "UNAUTHENTICATED")
     page = describe(Answer(200, EntryPage), problems=(*read, "VALIDATION_ERROR"), takes=("q", "after"), secured=False)

@@ -1,4 +1,4 @@
-"""Entries on the wire, from rows. Pure."""
+"""Builds the catalogue's wire documents from rows. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def view_line(row: EntryRow) -> EntryLine:
 
 
 def view_flag(row: FlagRow) -> FlagLine:
-    """An objection that waits."""
+    """An open objection in the queue."""
     return FlagLine(
         flag_id=row.id,
         entity_type=row.entity_type,

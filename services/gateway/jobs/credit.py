@@ -25,12 +25,12 @@ ACCOUNTS: Final = 1_000
 RATE_TTL_S: Final = 300.0
 RATE_WINDOW: Final = timedelta(hours=6)
 LATE_RESERVATIONS: Final = timedelta(hours=1)
-"""How long a gateway whose clock is slow, or whose request is, may still reserve in the month before."""
+"""How long after a month's end a gateway with a slow clock or a slow request may still reserve in that month."""
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """An account's month now. `open_elsewhere` counts open jobs that hold no reservation in it."""
+    """An account's current month. `open_elsewhere` counts open jobs that hold no reservation in it."""
 
     period: Period
     open_elsewhere: int
@@ -38,7 +38,7 @@ class Balance:
 
 @dataclass(slots=True)
 class _Usage:
-    """Jobs of a period whose ends were counted, up to a sequence; `pending` are accepted and had not ended."""
+    """Counts of a period's ended jobs. `pending`: jobs accepted up to the sequence `after` that had not ended."""
 
     after: int = 0
     pending: set[UUID] = field(default_factory=set)
@@ -62,7 +62,7 @@ class Ledger:
         self._rate: Cache[str, HitRate] = Cache(clock, capacity=1, ttl_s=RATE_TTL_S)
 
     async def read(self, account: Account, now: datetime) -> Balance:
-        """The account's month. A job whose end can be seen counts as settled, which it is a moment later."""
+        """The account's balance. A job whose end is in the log counts as settled, before its credit really is."""
         balance = await self.complete(account, now, await self._log.latest(*self.subjects(account, now)))
         return replace(balance, period=await self._close_ended(balance.period))
 
@@ -72,7 +72,7 @@ class Ledger:
         return (current,) if self._closed.get(before) else (current, before)
 
     async def complete(self, account: Account, now: datetime, found: Iterable[StoredFact]) -> Balance:
-        """The account's month from the newest facts on `subjects`, others among them."""
+        """The account's balance from the newest facts on `subjects`; `found` may hold other facts too."""
         month, before = credit_month(now), _previous_month(now)
         period, earlier = Period(account.account_id, month), 0
         for fact in found:
@@ -110,7 +110,7 @@ class Ledger:
         )
 
     async def hit_rate(self) -> HitRate:
-        """How often the cache answered claims of jobs that ended in the past hours, on this instance."""
+        """The cache hits and new claims of this instance's jobs that ended within RATE_WINDOW."""
         return await self._rate.get_or_make("", self._measure_rate)
 
     async def _close_ended(self, period: Period) -> Period:
@@ -128,7 +128,7 @@ class Ledger:
         return HitRate(sum(each.from_cache for each in counted), sum(each.newly_analysed for each in counted))
 
     async def _count_open_extractions(self, period: Period, now: datetime) -> int:
-        """Open jobs of mode CACHE_ONLY, which hold no reservation."""
+        """The number of open jobs of mode CACHE_ONLY, which hold no reservation."""
         if not period.extractions_on(_day(now - self._longest)):
             return 0
         after = await self._log.find_sequence(now - self._longest)
@@ -138,7 +138,7 @@ class Ledger:
         return len(jobs) - len(ended)
 
     async def _count_usage(self, period: Period) -> _Usage:
-        """The jobs of a period that have ended. What was counted before is not read again."""
+        """Count the jobs of a period that have ended; those counted before are not read again."""
         key = period_id(period.account_id, period.month)
         usage = self._usage.get(key)
         if usage is None:

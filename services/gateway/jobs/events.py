@@ -50,7 +50,7 @@ _ROLLUPS: Final[Mapping[str, RollupVerdict]] = {
 
 
 def list_events(logged: LoggedJob) -> Iterator[tuple[int, list[JobEvent]]]:
-    """The events of each fact that has some, by its sequence, in the order of the log.
+    """Yield the sequence and the events of each fact that has events, in the order of the log.
 
     A run that a claim joined may end before the plan that says so; its event then follows the plan's.
     """
@@ -77,9 +77,10 @@ def list_events(logged: LoggedJob) -> Iterator[tuple[int, list[JobEvent]]]:
 
 
 def list_missing(logged: LoggedJob, after: int) -> list[tuple[int, list[JobEvent]]]:
-    """The events that a client lacks whose last event has this id.
+    """The events that a client lacks if `after` is the id of its last event.
 
-    The end of a run may have been sent before an earlier end of the job: a client has that only if it was its last.
+    A run's end may have been sent before the job's end, although its id is higher. So the job's end is sent
+    unless it was the client's last event.
     """
     found, over = list(list_events(logged)), logged.job.over is not None
     missing = [one for one in found if one[0] > after]
@@ -87,7 +88,7 @@ def list_missing(logged: LoggedJob, after: int) -> list[tuple[int, list[JobEvent
 
 
 def encode_events(sequence: int, events: list[JobEvent]) -> bytes:
-    """The events of one fact. Only the last carries the id: whoever is cut off between them gets all again."""
+    """The events of one fact. Only the last carries the id, so that a client cut off between them gets all again."""
     frames = [b"event: %b\ndata: %b\n\n" % (EVENT_NAMES[type(each)].encode(), _to_json(each)) for each in events]
     frames[-1] = b"id: %d\n%b" % (sequence, frames[-1])
     return b"".join(frames)

@@ -40,7 +40,7 @@ from services.gateway.keys import InstanceKeys
 from services.gateway.ports import Unavailable
 
 RETRY_S: Final = 3.0
-"""When to try again while something behind the gateway does not answer."""
+"""`Retry-After` while a server behind the gateway does not answer."""
 _NO_STORE: Final = {"cache-control": "no-store"}
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("jobs")
 
 @dataclass(slots=True)
 class Exchange:
-    """One request: what its answer will say whatever becomes of it."""
+    """What the headers of a request's answer say, whether it succeeds or fails."""
 
     correlation: UUID
     version: str = VERSIONS[0]
@@ -70,7 +70,7 @@ def choose_exchange_version(request: Request) -> Exchange:
 
 
 class Reception:
-    """Receives requests: who sends them, how often, and what."""
+    """Authenticates requests, limits their rate, reads their bodies and answers their errors."""
 
     def __init__(self, keys: InstanceKeys, body_timeouts: BodyTimeouts, public_url: str) -> None:
         self._keys = keys
@@ -78,7 +78,7 @@ class Reception:
         self._public_url = public_url
 
     async def admit(self, request: Request, limit: RateLimit, verb: Verb = "read") -> Principal:
-        """Choose the version, and say who asks, counted under this limit. Raises: Problem, Unavailable."""
+        """Choose the version, authenticate, and count the request under `limit`. Raises: Problem, Unavailable."""
         exchange = choose_exchange_version(request)
         principal = await authenticate(self._keys, request.headers.get("authorization", "").strip(), "audit", verb)
         exchange.limits = limit.take(str(principal.account.account_id))
@@ -90,7 +90,7 @@ class Reception:
         return await read_body(request.receive, length, self._body_timeouts)
 
     async def fail(self, request: Request, error: Exception) -> Response:
-        """The problem document of an error."""
+        """The response to a request that ended with this error: a problem document."""
         exchange: Exchange = request.state.exchange
         if isinstance(error, Unavailable):
             log.warning("unavailable", correlation=str(exchange.correlation), reason=str(error))
@@ -100,14 +100,14 @@ class Reception:
 
 
 def require_json(request: Request) -> None:
-    """Raises: Problem: the body is declared to be something else."""
+    """Raises: Problem: the content type is not application/json."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Problem("UNSUPPORTED_MEDIA_TYPE")
 
 
 def parse(shape: TypeAdapter[T], body: bytes) -> T:
-    """The document in a body. Raises: Problem."""
+    """Parse and validate a body. Raises: Problem."""
     try:
         return read(shape, body)
     except ValidationError as invalid:
@@ -115,12 +115,12 @@ def parse(shape: TypeAdapter[T], body: bytes) -> T:
 
 
 def answer(document: Document, headers: Mapping[str, str] = MappingProxyType({}), status: int = 200) -> Response:
-    """A document as an answer."""
+    """A response with this document as JSON."""
     return write(document.model_dump_json(), "application/json", headers, status)
 
 
 def write(body: str, media_type: str, headers: Mapping[str, str], status: int = 200) -> Response:
-    """A text as an answer, which no cache stores."""
+    """A response with this text; `no-store` unless `headers` have another Cache-Control."""
     return Response(body, status, {**_NO_STORE, **headers}, media_type)
 
 
@@ -143,6 +143,6 @@ def _problem_of(error: Exception, request: Request) -> Problem:
 
 
 def _list_methods(request: Request) -> list[str]:
-    """The methods of an address, which may have several routes."""
+    """The methods of all routes that match the request's path."""
     routes = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
     return sorted({method for each in routes for method in each.methods})

@@ -11,7 +11,7 @@ from lifecycle.audits.charges import compute_least
 
 
 class Forecast(NamedTuple):
-    """How many claims of a job the cache will answer, and how many are new; by a memo, they are known."""
+    """How many of a job's claims the cache will answer, and how many are new. Basis `memo`: the claims are known."""
 
     hits: int
     new: int
@@ -19,13 +19,13 @@ class Forecast(NamedTuple):
 
 
 class HitRate(NamedTuple):
-    """How many claims the cache answered lately, and how many were newly analysed."""
+    """How many claims of recent jobs the cache answered, and how many were newly analysed."""
 
     cached: int = 0
     new: int = 0
 
     def forecast(self, options: AuditOptions) -> Forecast:
-        """As many claims as the job may have, at this rate rounded half up; no hits where nothing is known."""
+        """Forecast `max_claims` claims, with hits at this rate, rounded half up; no hits without data or cache."""
         claims, total = options.max_claims, self.cached + self.new
         knows = total and options.cache_preference != "SKIP_CACHE"
         hits = (2 * claims * self.cached + total) // (2 * total) if knows else 0
@@ -44,7 +44,7 @@ NO_COSTS: Final = CostBreakdown(stage1_extraction=0, stage2_new_claims=0, stage2
 
 
 def expect(options: AuditOptions, prices: AuditPrices, mode: Mode, reserved: int, forecast: Forecast) -> Expectation:
-    """What a job of so many claims costs; no more claims are bought than are reserved for."""
+    """What a job with the forecast claims costs; `reserved` limits how many new claims are bought."""
     cache = CacheInfo(
         claims_to_extract=forecast.hits + forecast.new,
         estimated_cache_hits=forecast.hits,

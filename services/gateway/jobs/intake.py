@@ -1,7 +1,7 @@
 """Accepts jobs: the key, the credit and the request are stored in one batch or not at all (decision 0070).
 
-Whatever goes wrong, the log is looked at before anything is sent again. Requests of one account are handled one after
-another, so that only gateways contend for its credit.
+After any error, the log is read before anything is sent again. Requests of one account are handled one after another,
+so that only different gateways compete for its credit.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from services.gateway.jobs.stages import StageSettings
 from services.gateway.ports import Unavailable
 
 TRIES: Final = 20
-"""How often a batch is built again because other gateways moved the balance."""
+"""How often a batch is built again because other gateways changed the balance."""
 RETRY_OPEN_JOBS_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A request for a job. `key` names it, so that a repetition is recognised."""
+    """A request for a job. `key`: the idempotency key by which a repetition is recognised."""
 
     request: AnalyzeRequest
     key: str | None
@@ -88,8 +88,8 @@ class Intake:
     async def accept(self, order: Order) -> JobAccepted | Repeated:
         """Store a new job, or find the one that was accepted before.
 
-        Raises: Problem: the key names another request, or the account may not start a job. Unavailable: nothing is
-        known to be stored.
+        Raises: Problem: the key names another request, or the account may not start a job. Unavailable: the job may
+        or may not be stored.
         """
         account_id = order.principal.account.account_id
         lock = self._locks.setdefault(account_id, asyncio.Lock())
@@ -97,7 +97,7 @@ class Intake:
             return await self._store(order)
 
     async def estimate(self, request: AnalyzeRequest, principal: Principal) -> Estimate:
-        """What a job would cost now. Buys and stores nothing. Raises: Unavailable."""
+        """Estimate what a job would cost now; nothing is stored. Raises: Unavailable."""
         now, prices = self._clock.now(), await self._stages.prices()
         balance = await self._ledger.read(principal.account, now)
         job = NewJob(self._clock.new_id(), to_fact(request.options), prices, _day(now))
@@ -114,12 +114,12 @@ class Intake:
         )
 
     async def _forecast(self, request: AnalyzeRequest, principal: Principal, now: datetime) -> Forecast:
-        """How many claims the cache will answer: known by an earlier extraction, else as the past makes likely."""
+        """How many claims the cache will answer: from an earlier extraction, else from the recent hit rate."""
         known = await self._memory.forecast(request, principal.account.account_id, now)
         return known or (await self._ledger.hit_rate()).forecast(to_fact(request.options))
 
     async def _store(self, order: Order) -> JobAccepted | Repeated:
-        """Store the words while the log is read; they are removed where no job comes about."""
+        """Store the words while the log is read, then the job; remove the words if no job is accepted."""
         job_id, now = self._clock.new_id(), self._clock.now()
         words = asyncio.create_task(self._words.put(_write_words(job_id, order.request), now + LIFETIME))
         try:
@@ -138,7 +138,7 @@ class Intake:
     async def _book(
         self, order: Order, job_id: UUID, words: asyncio.Task[EphemeralRef], now: datetime
     ) -> JobAccepted | Repeated | None:
-        """Store the batch. None: others keep using the account's credit. Raises: see `accept`."""
+        """Store the batch; None if the account's credit changed at each try. Raises: see `accept`."""
         account, options = order.principal.account, to_fact(order.request.options)
         terms, body_sha256 = terms_of(account), hash_body(order.request)
         prices, forecast, (bound, balance) = await asyncio.gather(
@@ -165,7 +165,7 @@ class Intake:
         return None
 
     async def _look(self, order: Order, now: datetime, *, current: bool) -> tuple[StoredFact | None, Balance]:
-        """What the key is bound to, and the account's balance."""
+        """The fact that binds the order's key, if any, and the account's balance."""
         account = order.principal.account
         subjects = self._ledger.subjects(account, now)
         if order.key is not None:
@@ -206,13 +206,13 @@ class Intake:
             raise
 
     async def _drop(self, words: asyncio.Task[EphemeralRef]) -> None:
-        """Remove the words of a job that does not come about."""
-        with suppress(Unavailable):  # they were not stored, or go when their hour has come
+        """Remove the words of a job that was not accepted."""
+        with suppress(Unavailable):  # they were not stored, or will expire
             await self._words.remove(await words)
 
 
 def choose_key(header: str | None, request: AnalyzeRequest) -> str | None:
-    """What names a request: the header, else the client's own id."""
+    """The idempotency key of a request: the header, else the client's own id."""
     return header or request.client.request_id or None
 
 

@@ -1,4 +1,4 @@
-"""The routes of jobs: asking for one, reading it, following it, ending it."""
+"""The routes of jobs: creating, reading, following and cancelling them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SEQUENCE_DIGITS: Final = 19
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobRoutes:
-    """Answers requests about jobs. Units: a stream of events says something every `heartbeat_s` seconds at least."""
+    """Answers requests about jobs. Units: a stream sends an event or a heartbeat at least every `heartbeat_s`."""
 
     reception: Reception
     intake: Intake
@@ -76,7 +76,7 @@ class JobRoutes:
         return answer(accepted, headers, 202) if finished is None else answer(finished, headers)
 
     async def show(self, request: Request) -> Response:
-        """How far a job is."""
+        """The status and progress of a job."""
         found = await self._await(request)
         return answer(await self.jobs.describe(found), _applied(_read_wait_s(request)))
 
@@ -86,20 +86,20 @@ class JobRoutes:
         return write(text, "application/json", _applied(_read_wait_s(request)))
 
     async def report(self, request: Request) -> Response:
-        """The result of a job, to be read."""
+        """The result of a job as a report in Markdown."""
         text = await self.jobs.read_report(await self._await(request))
         return write(text, MARKDOWN, _applied(_read_wait_s(request)))
 
     async def events(self, request: Request) -> Response:
-        """The progress of a job, from any point on."""
+        """Follow the progress of a job, from the start or after `Last-Event-ID`."""
         found = await self._find(request)
         after = _read_after(request.headers.get("last-event-id", "").strip())
         if found.job.over is not None and not list_missing(found, after):
-            return Response(status_code=204)  # by which a browser knows not to connect again
+            return Response(status_code=204)  # by which a browser knows not to reconnect
         return _Events(self._chunks(found, after), self._stopping, self.stall_s)
 
     async def cancel(self, request: Request) -> Response:
-        """End a job, and remove its words."""
+        """Cancel a job, and delete its texts."""
         found = await self._find(request)
         exchange: Exchange = request.state.exchange
         await self.jobs.cancel(found, exchange.correlation)
@@ -111,7 +111,7 @@ class JobRoutes:
         return await self.jobs.find(request.path_params["job_id"], principal.account.account_id)
 
     async def _await(self, request: Request) -> LoggedJob:
-        """The job, once it is over or its client does not want to wait any longer. Raises: Problem, Unavailable."""
+        """The job, once it has ended or the wait that its client asked for is over. Raises: Problem, Unavailable."""
         return await self.jobs.wait(await self._find(request), _read_wait_s(request))
 
     async def _answer_repetition(self, repeated: Repeated) -> Response:
@@ -128,7 +128,7 @@ class JobRoutes:
         return answer(document, {"Location": job_path(repeated.job_id), "Idempotent-Replayed": "true"})
 
     async def _finish(self, accepted: JobAccepted, wait_s: int) -> JobFinished | None:
-        """The job with its result if it ends in time. Once it is accepted, an outage only means not to wait."""
+        """The job with its result if it ends in time, else None. After acceptance an outage only ends the wait."""
         try:
             found = await self.jobs.read(accepted.job_id)
             found = None if found is None else await self.jobs.wait(found, wait_s)
@@ -160,7 +160,7 @@ class JobRoutes:
 
 
 class _Events(Response):
-    """A stream of events as an answer."""
+    """A response with a stream of events."""
 
     def __init__(self, chunks: AsyncGenerator[bytes, None], stopping: asyncio.Event, stall_s: float) -> None:
         super().__init__()

@@ -58,7 +58,7 @@ _OTHERWISE: Final[JobFailureCode] = "INTERNAL"
 
 
 def own_subjects(job_id: UUID) -> tuple[str, ...]:
-    """The subjects of what a job decides itself; each holds one fact that counts."""
+    """The subjects of a job's own facts, and of its own runs; only the newest fact on each counts."""
     runs = [step_run_id(job_id, step) for step in (EXTRACT, ASSESS)]
     return (
         *(f"{kind.SUBJECT}.{job_id}" for kind in _KINDS),
@@ -76,7 +76,7 @@ class LoggedJob:
 
     @classmethod
     def fold(cls, job_id: UUID, facts: Iterable[StoredFact]) -> LoggedJob | None:
-        """None: the facts do not hold the job's request."""
+        """Fold a job from its facts; None if its request is not among them."""
         ordered = tuple(sorted(facts, key=lambda fact: fact.sequence))
         job = Job(job_id)
         for fact in ordered:
@@ -85,7 +85,7 @@ class LoggedJob:
 
     @property
     def request_sequence(self) -> int:
-        """Where the request is stored; whatever the job waits for ends behind it."""
+        """The sequence of the request; all that the job waits for is stored after it."""
         return next(fact.sequence for fact in self.facts if fact.event is self.request)
 
     @property
@@ -100,12 +100,12 @@ class LoggedJob:
 
     @property
     def ended_at(self) -> datetime | None:
-        """When the job ended."""
+        """When the job ended, or None."""
         return next((fact.envelope.occurred_at for fact in self.facts if fact.event is self.job.over), None)
 
     @property
     def updated_at(self) -> datetime:
-        """When something last happened to it: not to others' analyses of its claims, nor after its end."""
+        """When the job last changed. Facts after its end, and analyses that it does not wait for, do not count."""
         waiting = self.waiting_claims
         return self.ended_at or max(
             fact.envelope.occurred_at
@@ -115,7 +115,7 @@ class LoggedJob:
 
     @property
     def expires_at(self) -> datetime:
-        """When its words and its result can no longer be read."""
+        """When the job's words and result can no longer be read."""
         return self.created_at + LIFETIME
 
     @property
@@ -128,17 +128,17 @@ class LoggedJob:
 
     @property
     def mode(self) -> Mode:
-        """What pays."""
+        """Whether the account's credit pays for the job, or only the cache answers."""
         return "credit" if self.request.mode == "CREDIT" else "cache_only"
 
     @property
     def waiting_claims(self) -> Mapping[UUID, PlannedClaim]:
-        """The claims that wait for a run, by the run."""
+        """The claims that wait for a run, by the run's id."""
         planned = self.job.planned.claims if self.job.planned is not None else ()
         return {each.run_id: each for each in planned if each.run_id is not None}
 
     def awaited_subjects(self) -> tuple[str, ...]:
-        """The subjects of the ends of the runs that its claims wait for."""
+        """The subjects of the ends of those runs that the job's claims wait for."""
         extracted = self.job.extracted.claims if self.job.extracted is not None else ()
         assertions = {each.number: each.assertion_id for each in extracted}
         waiting = self.waiting_claims
@@ -153,7 +153,7 @@ class LoggedJob:
         return frozenset({str(self.job.job_id), *(each.rpartition(".")[2] for each in self.awaited_subjects())})
 
     def has_expired(self, now: datetime) -> bool:
-        """Whether its words and its result can no longer be read."""
+        """Whether the job's words and result can no longer be read."""
         return self.expires_at <= now
 
 
@@ -183,7 +183,7 @@ def describe_job(logged: LoggedJob, words: RequestWords | None) -> JobView:
 
 
 def describe_failure(over: JobEnded) -> JobFailure | None:
-    """Why a job failed, for its account, or None; codes are open in facts and closed on the wire."""
+    """Why a job failed, for its account, or None. A code that the wire does not have becomes INTERNAL."""
     if over.outcome != "FAILED":
         return None
     known = next((each for each in _FAILURES if each == over.code), _OTHERWISE)

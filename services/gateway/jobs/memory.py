@@ -1,4 +1,4 @@
-"""What an earlier extraction says of a job before it runs. It is one of the same account (decision 0081)."""
+"""Forecasts a job from an earlier extraction of its article for the same account (decision 0081)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Memory:
         self._memos = memos
 
     async def forecast(self, request: AnalyzeRequest, account_id: UUID, now: datetime) -> Forecast | None:
-        """None: the job would extract the claims, so nothing is known of them."""
+        """Forecast the job's claims; None if no earlier extraction serves it, so that its claims are not known."""
         options = to_fact(request.options)
         if options.cache_preference == "SKIP_CACHE":
             return None
@@ -50,12 +50,12 @@ class Memory:
         return None if found is None else await self._count(found, options, now)
 
     async def _recall(self, job_id: UUID, options: AuditOptions, today: date) -> dict[UUID, ExtractedClaim] | None:
-        """The claims by assertion; None: their words are gone, or another model would be asked."""
+        """The extracted claims by assertion; None if their words have expired, or another model would extract now."""
         subjects = (f"{JobFetched.SUBJECT}.{job_id}", f"{JobExtracted.SUBJECT}.{job_id}", _CONFIGURED)
         match await self._log.latest(*subjects):
             case [*_, StoredFact(event=JobFetched() as fetched), StoredFact(event=JobExtracted() as extracted)]:
                 text = await self._words.get(extracted.extraction)
-            case _:  # a stage configured after the article was fetched has another model since
+            case _:  # the stage was configured after the article was fetched
                 return None
         if text is None:
             return None

@@ -35,7 +35,7 @@ WITH_BODY: Final[tuple[ProblemCode, ...]] = (
     "REQUEST_TIMEOUT",
 )
 OPEN: Final = tuple(code for code in WITH_BODY if code not in ("UNAUTHENTICATED", "FORBIDDEN"))
-"""Of a route with a body that needs no account."""
+"""The problems of a route with a body and without an account."""
 _BY_HAND: Final = (
     AnalyzeRequest,
     ConfigureRequest,
@@ -55,13 +55,13 @@ _PARAMETERS: Final[Mapping[str, Schema]] = {
     "job_id": {"in": "path", "required": True, "schema": _STRING, "description": "The job's ULID"},
     "entry_id": {"in": "path", "required": True, "schema": _STRING, "description": "The claim's id"},
     "flag_id": {"in": "path", "required": True, "schema": _STRING, "description": "The objection's id"},
-    "q": {"in": "query", "schema": _STRING, "description": "Words that the claim, an excerpt or a scenario has"},
-    "begins": {"in": "query", "required": True, "schema": _STRING, "description": "How a source's domain begins"},
-    "after": {"in": "query", "schema": _STRING, "description": "`next` of the page before"},
+    "q": {"in": "query", "schema": _STRING, "description": "Words in the claim, an excerpt or a scenario"},
+    "begins": {"in": "query", "required": True, "schema": _STRING, "description": "The start of a source's domain"},
+    "after": {"in": "query", "schema": _STRING, "description": "`next` of the previous page"},
     _VERSION: {
         "in": "header",
         "schema": {"type": "string", "enum": list(VERSIONS)},
-        "description": "The dated version that answers; without it the oldest",
+        "description": "The dated version of the API; by default the oldest",
     },
     "Idempotency-Key": {
         "in": "header",
@@ -82,8 +82,8 @@ _PARAMETERS: Final[Mapping[str, Schema]] = {
 _LIMITS: Final = {
     name: {"schema": {"type": "string"}, "description": description}
     for name, description in (
-        ("RateLimit-Policy", "How many requests in which time, as a structured field"),
-        ("RateLimit", "How many are left (r), and when all are there again (t, seconds)"),
+        ("RateLimit-Policy", "The quota (q) of requests per window (w, seconds), as a structured field"),
+        ("RateLimit", "The requests left (r), and the seconds until the whole quota is available again (t)"),
     )
 }
 
@@ -105,7 +105,7 @@ def describe(
 ) -> Schema:
     """The arguments of a route that describe it: its answers, its errors, its body, its parameters.
 
-    `conflict`: a request that is not valid may also be 409.
+    `conflict`: the route also answers 409, for an idempotency key that was used for another request.
     """
     limits: Schema = {"headers": _LIMITS} if "RATE_LIMITED" in problems else {}
     responses = {
@@ -135,7 +135,7 @@ def describe_report(problems: Collection[ProblemCode]) -> Schema:
 
 
 def describe_stream(problems: Collection[ProblemCode]) -> Schema:
-    """The route of a job's events; 204 says that there is none after Last-Event-ID."""
+    """The route of a job's events; 204 means that none follows Last-Event-ID."""
     described = describe(Answer(200, None), Answer(204, None), problems=problems, takes=("job_id", "Last-Event-ID"))
     return _as_text(described, "text/event-stream")
 
@@ -162,8 +162,8 @@ def _ref(model: type[BaseModel]) -> Schema:
     return {"$ref": REF.format(model=model.__name__)}
 
 
-CHANGED_MEANWHILE: Final = _error(409, "`VALIDATION_ERROR`: it is of another version, or was decided on already")
-"""The answer to whoever comes second."""
+CHANGED_MEANWHILE: Final = _error(409, "`VALIDATION_ERROR`: another version, or already decided")
+"""The answer to the second of two concurrent changes."""
 
 
 def merge(schema: Schema, jobs: Schema) -> Schema:
@@ -175,7 +175,7 @@ def merge(schema: Schema, jobs: Schema) -> Schema:
     components.setdefault("securitySchemes", {})["account"] = {
         "type": "http",
         "scheme": "bearer",
-        "description": "A key of an account, made by the operator",
+        "description": "The key of an account, issued by the operator",
     }
     schema.setdefault("paths", {}).update(jobs["paths"])
     return schema

@@ -35,12 +35,12 @@ def to_wire(options: AuditOptions) -> Options:
 
 @lru_cache(256)
 def hash_options(options: AuditOptions) -> str:
-    """What recognises an extraction with the same options."""
+    """The hash by which an extraction with the same options is recognised."""
     return _hash(options.model_dump(mode="json"))
 
 
 def hash_body(request: AnalyzeRequest) -> str:
-    """What recognises a repeated request: all that was sent, whatever the order of its keys."""
+    """The hash by which a repeated request is recognised: of all fields that were sent, in any order."""
     return _hash(request.model_dump(mode="json", exclude_unset=True))
 
 
@@ -50,7 +50,7 @@ def _hash(document: dict[str, Any]) -> str:  # a document of any depth
 
 
 def terms_of(account: Account) -> Terms:
-    """What an account may use each month."""
+    """An account's monthly credit and its limit of open jobs."""
     tier = TIERS[account.tier]
     limit = monthly_credit(account.tier, account.agreed_credit)
     return Terms(limit, hard=tier.is_hard, max_open_jobs=tier.open_jobs)

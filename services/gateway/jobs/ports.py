@@ -1,4 +1,4 @@
-"""What the job API needs from the world. Every outage is raised as `Unavailable`."""
+"""The job API's ports. Every outage is raised as `Unavailable`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JobLog(Protocol):
         """All facts after a sequence whose subjects match one of the patterns, which must not overlap."""
 
     async def find_sequence(self, moment: datetime) -> int:
-        """The sequence behind which the facts since a moment are stored."""
+        """The sequence after which all facts since `moment` are stored."""
 
     async def publish(self, fact: OnceEvent, correlation: UUID) -> bool:
         """Store a fact; False: another one came first. Raises: Unavailable: it may or may not be stored."""
@@ -39,10 +39,10 @@ class JobLog(Protocol):
         """
 
     async def newest(self) -> int:
-        """The last sequence."""
+        """The last sequence of the stream."""
 
     def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[str], None]:
-        """The subjects of facts after a sequence, in batches as they are stored, without an end."""
+        """Yield the subjects of facts after a sequence, in batches as they are stored; never ends."""
 
 
 class Words(Protocol):
@@ -51,10 +51,10 @@ class Words(Protocol):
     async def put(self, text: str, until: datetime) -> EphemeralRef: ...
 
     async def get(self, ref: EphemeralRef) -> str | None:
-        """The text; None: it has expired or was removed."""
+        """The text, or None if it has expired or was removed."""
 
     async def remove(self, ref: EphemeralRef) -> None:
-        """Remove a text before its hour."""
+        """Remove a text before it expires."""
 
     async def remove_answers(self, step: str, until: datetime) -> None:
         """Remove what was stored until this hour as an answer to a step or its sub-steps."""
@@ -66,30 +66,30 @@ class CatalogueReads(Protocol):
     async def page(
         self, text: str, after: tuple[datetime, UUID] | None, limit: int, *, hidden: bool
     ) -> Sequence[EntryRow]:
-        """Entries behind a key, newest change first; those with these words if there are any."""
+        """Entries after a key, newest change first; only those with the words of `text`, unless it is empty."""
 
     async def one(self, id_: UUID, *, hidden: bool) -> EntryContents | None:
-        """All of an entry's page."""
+        """The contents of an entry's page, or None."""
 
     async def sources(self, begins: str, limit: int) -> Sequence[str]:
-        """Domains of publishers that begin like this, in order."""
+        """Domains of publishers that start with `begins`, in alphabetical order."""
 
     async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
-        """Objections behind a key that wait, oldest first."""
+        """Open objections after a key, oldest first."""
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
-        """A claim of an account's own job."""
+        """A claim of the account's own job, or None."""
 
 
 class ReceiptKeys(Protocol):
     """The public keys of receipts. Raises: Unavailable."""
 
     async def read(self) -> PublicKeys:
-        """All that were ever announced."""
+        """All keys that were ever announced."""
 
 
 class Memos(Protocol):
     """Extractions that serve later jobs of their account. Raises: Unavailable."""
 
     async def find(self, memo_id: UUID) -> UUID | None:
-        """The job that an extraction was bought for."""
+        """The job that paid for the extraction with this memo, or None."""

@@ -31,7 +31,7 @@ _FIELD: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 class Problem(Exception):
     """Ends a request with this error. Units: `retry_after_s` is rounded up to whole seconds.
 
-    `status`: another than the code's usual one. `details` hold no word that a client sent.
+    `status` replaces the code's usual one. `details` must not repeat what a client sent.
     """
 
     def __init__(
@@ -87,9 +87,9 @@ def _describe(problem: Problem, page_origin: str, correlation: UUID) -> ProblemD
 
 
 def from_validation(invalid: ValidationError) -> Problem:
-    """What is wrong with a body, field by field.
+    """The problem of a body that is not valid, with an issue for each field.
 
-    Only names of fields are repeated: a key that the client made up may be a sentence of its article.
+    Only names of fields are repeated: an unknown key may be a sentence of the client's article.
     """
     found = [(_path(error), error["msg"]) for error in list_errors(invalid)[:ISSUES_SHOWN]]
     said = "; ".join(f"{path}: {message}" if path else message for path, message in found)

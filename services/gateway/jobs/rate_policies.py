@@ -1,7 +1,7 @@
 """Rate limits as clients see them: `RateLimit-Policy` and `RateLimit`.
 
 A policy of q requests in w seconds is kept by a token bucket that holds q and regains one every w/q seconds, so that a
-client which keeps to the policy is never refused. `t` is when the whole quota is there again.
+client which keeps to the policy is never refused. `t` is the time until the whole quota is available again.
 Source: draft-ietf-httpapi-ratelimit-headers, structured fields of RFC 9651.
 """
 
@@ -25,7 +25,7 @@ WRITTEN: Final = 1_024
 
 @dataclass(frozen=True, slots=True)
 class RatePolicy:
-    """So many requests in so many seconds."""
+    """A limit of `quota` requests in `window_s` seconds."""
 
     name: str
     quota: int
@@ -51,7 +51,7 @@ class RateLimit:
         self._buckets = TokenBuckets(clock, burst=policy.quota, every_s=policy.window_s / policy.quota)
 
     def take(self, key: str) -> HeaderList:
-        """Count one request; the headers of its answer. Raises: Problem: too many."""
+        """Count one request and return the headers of its answer. Raises: Problem: the quota is used up."""
         taken = self._buckets.take(key)
         allowance = self._buckets.allowance(key)
         headers = self._policy.headers(allowance.left, allowance.whole_in_s)
@@ -62,6 +62,6 @@ class RateLimit:
 
 @lru_cache(WRITTEN)
 def _write(name: str, **numbers: int) -> bytes:
-    """A list of one item; most answers repeat an earlier one."""
+    """Serialise a list of one item. Cached: most answers repeat an earlier one."""
     item: ItemType = (name, {**numbers})
     return http_sf.ser([item]).encode()

@@ -21,9 +21,9 @@ from services.gateway.jobs.problems import Problem
 from services.gateway.jobs.signals import Listener, Signals
 
 LOOK_S: Final = 15.0
-"""How long a waiting request relies on signals before it looks again."""
+"""How long a waiting request relies on signals before it reads the log again."""
 RETRY_S: Final = 5.0
-"""When to ask again for a job that has not ended."""
+"""`Retry-After` for a job that has not ended."""
 
 
 class Jobs:
@@ -56,9 +56,9 @@ class Jobs:
     async def follow(
         self, logged: LoggedJob, timeout_s: float, look_s: float = LOOK_S
     ) -> AsyncGenerator[LoggedJob, None]:
-        """The job each time it may have changed, until it is over, the time is, or the signals are; units: seconds.
+        """Yield the job each time it may have changed, until it ends, `timeout_s` is over or this process stops.
 
-        It is also yielded after every `look_s` without a change.
+        It is also yielded after every `look_s` seconds without a change.
         """
         end = asyncio.get_running_loop().time() + timeout_s
         async with self._signals.listen(logged.request.account_id) as listener:
@@ -71,18 +71,18 @@ class Jobs:
                 await listener.wait(min(left_s, look_s))
 
     async def wait(self, logged: LoggedJob, wait_s: float | None) -> LoggedJob:
-        """The job once it is over, or as it is when the time is; None: as it is now."""
+        """The job once it has ended, or after `wait_s`; at once if `wait_s` is None."""
         if wait_s is not None and logged.job.over is None:
             async for each in self.follow(logged, wait_s):
                 logged = each
         return logged
 
     async def describe(self, logged: LoggedJob) -> JobView:
-        """The job with the client's own names for it, while they are kept."""
+        """The job, with the client's own labels while they are stored."""
         return describe_job(logged, await self._read_words(logged))
 
     async def read_result(self, logged: LoggedJob) -> str:
-        """The result as it was stored. Raises: Problem: there is none, not yet or no longer."""
+        """The result as it was stored. Raises: Problem: there is no result, not yet, or no longer."""
         over = logged.job.over
         if over is None:
             raise Problem("NOT_READY", retry_after_s=RETRY_S)
@@ -100,7 +100,7 @@ class Jobs:
     async def cancel(self, logged: LoggedJob, correlation: UUID) -> None:
         """End a job if it has not ended, and remove its words."""
         for fact in await self._log.read(*logged.job.purchase_subjects(), after=logged.request_sequence):
-            logged.job.apply(fact.event)  # what it bought is paid for, whether its plan says so yet or not
+            logged.job.apply(fact.event)  # analyses that it bought are charged, even if its plan is not stored yet
         job = logged.job
         ended = job.cancel()
         if ended is not None and await self._log.publish(ended, correlation=correlation):
@@ -115,7 +115,7 @@ class Jobs:
         )
 
     async def _read_listening(self, logged: LoggedJob, listener: Listener) -> LoggedJob:
-        """The job as it is now; again where it waits for more than was listened to while it was read."""
+        """Read the job, again if it then waits for subjects that `listener` did not watch meanwhile."""
         while True:
             listener.keys = logged.watched_keys()
             logged = await self.read(logged.job.job_id) or logged

@@ -18,13 +18,13 @@ from services.gateway.jobs.problems import Problem
 
 HEADER: Final = b"openerrata-version"
 VERSIONS: Final = ("2026-12-01",)
-"""Oldest first; the oldest answers where none is asked for."""
+"""Oldest first; the oldest is the default."""
 LONGEST_WAIT_S: Final = 60
 _KEY: Final = re.compile(r"[!-~]{1,255}")
 
 
 def choose_version(asked: str) -> str:
-    """The version that answers. Raises: Problem: there is none of this date."""
+    """The version that answers: `asked`, or the oldest if it is empty. Raises: Problem: the version is unknown."""
     if asked in VERSIONS:
         return asked
     if asked:
@@ -33,7 +33,7 @@ def choose_version(asked: str) -> str:
 
 
 def read_key(values: Sequence[str]) -> str | None:
-    """The key, quoted or bare, from all headers of this name; None without one. Raises: Problem: it cannot be read."""
+    """The key, quoted or bare, from all headers of this name; None without one. Raises: Problem: it is not valid."""
     if not values:
         return None
     key = _unquote(values[0].strip())

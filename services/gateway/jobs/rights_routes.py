@@ -1,4 +1,4 @@
-"""The routes by which quotes are withdrawn by the owner of their page, and withdrawals are listed.
+"""The routes by which the owner of a page requests that its quotes are withdrawn, and by which withdrawals are listed.
 
 They need no account and are limited by network.
 """
@@ -44,7 +44,7 @@ _REQUEST: Final = TypeAdapter(WithdrawalRequest)
 
 
 class RightsRoutes:
-    """Takes objections; the curator withdraws what they are about. `address` says where a request comes from."""
+    """Stores objections, on which the curator acts. `address` returns a request's client address."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class RightsRoutes:
         self._address = address
 
     async def invalidate(self, request: Request) -> Response:
-        """Store an objection."""
+        """Request that quotes of a page, or a claim, are withdrawn."""
         body = await self._reception.read(request)
         exchange: Exchange = choose_exchange_version(request)
         network = ip_range_prefix(self._address(request.scope))
@@ -91,14 +91,14 @@ class RightsRoutes:
         return answer(Withdrawal(withdrawal_id=flag.flag_id, received_at=now, state=state), status=202)
 
     async def list_applied(self, request: Request) -> Response:
-        """The withdrawals that took quotes away."""
+        """List the withdrawals that removed quotes, newest first."""
         exchange: Exchange = choose_exchange_version(request)
         exchange.limits = self._reads.take(ip_range_prefix(self._address(request.scope)))
         return answer(await self._listed.get_or_make("", self._applied.look), {"cache-control": "public, max-age=60"})
 
 
 def _hash_address(address: str) -> str:
-    """As citations hash the addresses of pages. Raises: Problem."""
+    """The hash of a page's address, as citations have it. Raises: Problem."""
     try:
         return sha256(str(parse_url(address)).encode()).hexdigest()
     except WebError:

@@ -1,4 +1,4 @@
-"""The job API as an application of its own: every answer, of errors too, follows its conventions."""
+"""The job API as an application of its own: every answer, errors included, follows its conventions."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class JobDependencies:
-    """What the job API works with. Units: a job ends within `job_s` seconds; see `JobRoutes` for the others."""
+    """The dependencies of the job API. Units: a job ends within `job_s` seconds; see `JobRoutes` for the others."""
 
     log: JobLog
     words: Words
@@ -169,14 +169,14 @@ class JobsApi:
         self._app.router.redirect_slashes = False
 
     async def stop(self) -> None:
-        """End what has no end of its own or a late one, before the server waits for requests under way."""
+        """End streams and waits, before the server waits for open requests."""
         await self._jobs.stop()
         self.signals.stop()
 
     def openapi(self) -> Schema:
         """The routes as an OpenAPI document.
 
-        Only FastAPI's description is taken; its routes take a tenth of a second to make, and each request's time.
+        FastAPI only writes the document: serving by its routes would slow the start, and each request.
         """
         app = FastAPI(title="OpenErrata", version=VERSIONS[0])
         for route, description in self._described:

@@ -1,7 +1,7 @@
-"""Wakes requests that wait for a job. The log is followed only while one waits, and only its subjects are looked at.
+"""Wakes requests that wait for a job. The log is followed only while a request waits; only subjects are read.
 
-A signal says that something may have changed; what has, its receiver reads from the log. So nothing is buffered, and a
-lost signal costs a delay until the next look.
+A signal says that a job may have changed; its receiver reads from the log what has changed. So nothing is buffered, and
+a lost signal only delays the receiver until it reads the log anyway.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Listener:
         self.signal = asyncio.Event()
 
     async def wait(self, timeout_s: float) -> None:
-        """Wait for a signal since the last wait, at most so long."""
+        """Wait for a signal, at most `timeout_s`; one that came since the last wait counts."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self.signal.wait()
@@ -46,12 +46,12 @@ class Signals:
         self.listeners: set[Listener] = set()
         """Requests that wait now."""
         self.is_over = False
-        """Whether no request shall wait any longer."""
+        """Whether this process stops, so that no request may wait any longer."""
         self._of_account: Counter[UUID] = Counter()
         self._wanted = asyncio.Event()
 
     def stop(self) -> None:
-        """Let all requests be answered with what is known now."""
+        """Wake all requests, so that they are answered with the current state of their jobs."""
         self.is_over = True
         for listener in self.listeners:
             listener.signal.set()
@@ -71,7 +71,7 @@ class Signals:
 
     @asynccontextmanager
     async def listen(self, account_id: UUID) -> AsyncIterator[Listener]:
-        """Listen from now on. Raises: Unavailable: too many do, or the log cannot be read."""
+        """Open a listener. Raises: Unavailable: there are too many, or the log cannot be read."""
         if len(self.listeners) >= LISTENERS or self._of_account[account_id] >= LISTENERS_OF_ACCOUNT:
             raise Unavailable("too many requests wait for jobs")
         listener = Listener()

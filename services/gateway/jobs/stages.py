@@ -1,4 +1,4 @@
-"""The models of stages and their prices: as an admin stored them, else as the environment says."""
+"""The models of stages and their prices: as an admin configured them, else from the environment."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from services.gateway.jobs.ports import JobLog
 from services.gateway.ports import Unavailable
 
 TRIES: Final = 5
-"""How often a change is made again behind another admin's."""
+"""How often a change is tried again after another admin changed the same stage."""
 PRICES_TTL_S: Final = 1.0
-"""How long a job may be accepted at the price before a change that another process made."""
+"""How long prices are cached: until then, a job may be accepted at a price that another process has changed."""
 
 
 class _Place(NamedTuple):
@@ -63,7 +63,7 @@ class _Stored:
 class StageSettings:
     """Reads and changes the models of stages; each method may raise Unavailable.
 
-    `local_model` is the one that a local server is usually asked for. Units: `prices` are US dollars by
+    `local_model` is the default model of a local server. Units: `prices` are US dollars by
     `<provider>/<model>/<stage>`.
     """
 
@@ -79,7 +79,7 @@ class StageSettings:
         return {stage: self._resolve(stage, stored[stage].choice) for stage in _PLACES}
 
     async def prices(self) -> AuditPrices:
-        """What a job costs that is accepted now."""
+        """The prices of a job that is accepted now."""
         return await self._current.get_or_make("", self._find_prices)
 
     async def _find_prices(self) -> AuditPrices:
