@@ -1,4 +1,4 @@
-"""Appeals against results, without the words of who appealed, and what proves that they are authors."""
+"""Appeals against results, without the appellants' words, and the proofs that appellants are authors."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class AppealTarget:
     """A result that may be appealed against.
 
     Shapes: `claims` are the findings that stand. `newest` is the sequence of its newest appeal, 0: none. `recent`: when
-    the caller's network appealed against any result, newest first. `author` is who wrote the post, by the site's word;
+    the caller's network appealed against any result, newest first. `author`: the site's id of the post's author;
     `is_confirmed`: the site has confirmed the text.
     """
 
@@ -105,7 +105,7 @@ class AppealTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvableAppeal:
-    """An appeal that claims to be the author's, and the post with its author and metadata, by the site's word."""
+    """An appeal made as the post's author, with the post, and its author and metadata as the site states them."""
 
     id: UUID
     investigation_id: UUID
@@ -132,16 +132,16 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedAppeal(_Shown):
-    """An appeal against a listed result, for a feed. Shapes: `named` is how many findings it names."""
+    """An appeal against a listed result, for a feed. Shapes: `named` is the number of findings that it is about."""
 
     provider: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppealShown(_Shown):
-    """An appeal. Shapes: `named` is how many findings it names; no `outcome`: it is open. `run` looked into it.
+    """An appeal. Shapes: `named` is the number of findings that it is about; `outcome` is None while it is open.
 
-    `proof`: what became of the newest attempt to prove that it is the author's.
+    `run`: the investigation that it led to; `proof`: the outcome of the newest attempt to prove authorship.
     """
 
     run: UUID | None
@@ -152,7 +152,7 @@ class AppealShown(_Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookedInto:
-    """An appeal against a result, and the run that looked into it."""
+    """An appeal against a result, and the run that it led to."""
 
     id: UUID
     investigation_id: UUID
@@ -171,7 +171,7 @@ class AuthorStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppealCounts:
-    """How many appeals there were, and what became of them. `by_authors`: those of proven authors among them."""
+    """The number of appeals, in all and by outcome. `by_authors`: those of proven authors among them."""
 
     opened: int = 0
     upheld: int = 0
@@ -202,11 +202,11 @@ class Appeals(Queries):
         return await self._one(ProvableAppeal, _PROVABLE, id=appeal_id)
 
     async def one(self, appeal_id: UUID) -> AppealShown | None:
-        """The appeal with this id."""
+        """The appeal with this id, or None."""
         return await self._one(AppealShown, _ONE, id=appeal_id)
 
     async def newest(self, limit: int) -> Sequence[ListedAppeal]:
-        """Appeals against listed results, the one that was opened or decided last first."""
+        """Appeals against listed results, newest opening or decision first."""
         return await self._all(ListedAppeal, sql(_NEWEST.format(by_hidden=BY_HIDDEN)), limit=limit)
 
     async def looked_into(self, investigation_id: UUID) -> Sequence[LookedInto]:
@@ -218,5 +218,5 @@ class Appeals(Queries):
         return await self._all(AuthorStatement, _STATEMENTS, id=investigation_id)
 
     async def counts(self) -> Sequence[VariantAppeals]:
-        """What became of all appeals, by what found the result; the variant with most of them first."""
+        """The outcomes of all appeals by model and prompt; those with most appeals first."""
         return await self._all(VariantAppeals, _COUNTS)

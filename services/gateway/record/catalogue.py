@@ -19,7 +19,7 @@ from services.gateway.record.question import drop_dashes
 
 ARCHIVE: Final = "https://web.archive.org/web"
 FEW: Final = 500
-"""Fewer entries than these are sorted; of more, the newest are among those changed last."""
+"""Fewer matches than this are sorted; more are found by reading the entries from the last change on."""
 _LINE: Final = """e.id, e.assertion_id, e.wording, e.domain, e.summary, e.status, e.version, e.updated_at,
     e.analysis_id, e.confidence_score, e.completeness_score, e.risk_score, coalesce(e.scenario_count, 0) scenario_count,
     coalesce(e.source_names, '{}') source_names, e.stale"""
@@ -29,7 +29,7 @@ _AFTER: Final = """(CAST(:at AS timestamptz) IS NULL OR e.updated_at < :at
 _NEWEST: Final = sql(f"""
     SELECT {_LINE} FROM entry e WHERE {_VISIBLE} AND {_AFTER} ORDER BY e.updated_at DESC, e.id LIMIT :limit
 """)  # noqa: S608 (our words)
-# How rare a word is the planner does not know: it would walk through all entries, newest first, to find a few of them.
+# The planner cannot estimate how rare a word is: it would walk through all entries, newest first, to find a few.
 _MATCHES: Final = sql("SELECT id FROM entry WHERE searched @@ websearch_to_tsquery('simple', :text) LIMIT :few")
 _AMONG: Final = sql(f"""
     SELECT {_LINE} FROM entry e WHERE e.id = ANY (:ids) AND {_VISIBLE} AND {_AFTER}
@@ -108,7 +108,7 @@ class EntryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisRow:
-    """An analysis. Shapes: `kept_until` None: its words are gone."""
+    """An analysis. Shapes: `kept_until` is None once the analysis's words are deleted."""
 
     analysed_at: datetime
     expires_at: datetime
@@ -118,13 +118,13 @@ class AnalysisRow:
     kept_until: datetime | None
 
     def is_valid(self, now: datetime) -> bool:
-        """Whether it still counts."""
+        """Whether the analysis is neither invalidated nor expired."""
         return self.invalidated_at is None and now < self.expires_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRow:
-    """A reading with its estimate."""
+    """A scenario with its estimate."""
 
     id: UUID
     ordinal: int
@@ -159,7 +159,7 @@ class EvidenceRow:
 
     @property
     def archived(self) -> str:
-        """Where the Internet Archive shows its copy of the page that is nearest to the analysis, if it has any."""
+        """The address of the Internet Archive's copy of the page nearest to the analysis; it may have none."""
         return f"{ARCHIVE}/{self.analysed_at.astimezone(UTC):%Y%m%d%H%M%S}/{self.source_url}"
 
 
@@ -194,13 +194,13 @@ class SuggestedRow:
 
     @property
     def suggestion(self) -> Suggestion:
-        """What was suggested; words of another form speak against the claim and name no page."""
+        """The suggestion; a description in another form counts as evidence against the claim, without a page."""
         return Suggestion.read(self.description) or Suggestion(False, "", self.description)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryContents:
-    """All of an entry's page."""
+    """The contents of an entry's page."""
 
     row: EntryRow
     analysis: AnalysisRow | None
@@ -225,7 +225,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlagRow:
-    """An objection that waits for a decision. Shapes: `wording` is that of its entry, or what is kept of its claim."""
+    """An open objection. Shapes: `wording` is that of its entry, or the canonical form of its claim."""
 
     id: UUID
     entity_type: str
@@ -237,12 +237,12 @@ class FlagRow:
 
 
 class CatalogueQueries(MeasureQueries):
-    """Queries of the catalogue. `hidden`: whether hidden entries are there, too."""
+    """Queries of the catalogue. `hidden`: include hidden entries."""
 
     async def page(
         self, text: str, after: tuple[datetime, UUID] | None, limit: int, *, hidden: bool = False
     ) -> Sequence[EntryRow]:
-        """Entries behind a key, newest change first; those with these words if there are any."""
+        """Entries after a key, newest change first; only those with the words of `text`, unless it is empty."""
         at, id_ = after or (None, None)
         keys = {"at": at, "after": id_, "limit": limit, "hidden": hidden}
         if not text:
@@ -254,7 +254,7 @@ class CatalogueQueries(MeasureQueries):
         return await self._all(EntryRow, _FOUND, text=text, **keys)
 
     async def one(self, id_: UUID, *, hidden: bool = False, edits: int = 50) -> EntryContents | None:
-        """An entry with its newest analysis and its newest edits."""
+        """An entry with its newest analysis and its newest edits, or None."""
         row = await self._one(EntryRow, _ONE, id=id_, hidden=hidden)
         if row is None:
             return None
@@ -270,14 +270,14 @@ class CatalogueQueries(MeasureQueries):
         )
 
     async def sources(self, begins: str, limit: int) -> Sequence[str]:
-        """Domains of publishers that begin like this; none has a character behind DEL."""
+        """Domains of publishers that start with `begins`, in order; no domain has a character after DEL."""
         return [*await self._scalars(_SOURCES, begins=begins, ends=f"{begins}\x7f", limit=limit)]
 
     async def candidate(self, job: UUID, number: int, account: UUID) -> Candidate | None:
-        """A claim of an account's own job."""
+        """A claim of the account's own job, or None."""
         return await self._one(Candidate, _CANDIDATE, job=job, number=number, account=account)
 
     async def open_flags(self, after: tuple[datetime, UUID] | None, limit: int) -> Sequence[FlagRow]:
-        """Objections behind a key that wait, oldest first."""
+        """Open objections after a key, oldest first."""
         at, id_ = after or (None, None)
         return await self._all(FlagRow, _OPEN_FLAGS, at=at, after=id_, limit=limit)

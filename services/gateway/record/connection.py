@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 @asynccontextmanager
 async def open_connection(database: Database) -> AsyncIterator[AsyncConnection]:
-    """A connection for statements by primary key. Raises: Unavailable."""
+    """Open a connection for statements by primary key. Raises: Unavailable."""
     try:
         async with database.connect() as connection:
             yield connection
@@ -39,7 +39,7 @@ async def open_connection(database: Database) -> AsyncIterator[AsyncConnection]:
 
 @asynccontextmanager
 async def open_transaction(database: Database) -> AsyncIterator[AsyncConnection]:
-    """A transaction without sequential scans and with a statement timeout.
+    """Open a transaction without sequential scans and with a statement timeout.
 
     Raises: Unavailable. BadQuestion: the statement timed out.
     """

@@ -20,7 +20,7 @@ _METRICS: Final = """
 """
 
 _IS_SHOWN: Final = "NOT EXISTS (SELECT FROM author WHERE id = :author AND hidden_at IS NOT NULL)"
-"""Counts of all posts include those of authors who ask not to be shown; there are none of such an author alone."""
+"""Counts of all posts include those of hidden authors; the counts of a hidden author alone are 0."""
 
 _RESULTS: Final = sql("SELECT count(*) FROM search_document")
 
@@ -70,14 +70,14 @@ _WEEKLY: Final = sql(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostCounts:
-    """Investigated posts, and how many of them had an error."""
+    """The number of investigated posts, and of those with findings."""
 
     total_investigated_posts: int = 0
     investigated_posts_with_flags: int = 0
 
     @property
     def fact_check_incidence(self) -> float:
-        """Flagged posts by investigated posts; 0 if there are none."""
+        """The share of investigated posts with findings; 0 if there are none."""
         total = self.total_investigated_posts
         return self.investigated_posts_with_flags / total if total else 0.0
 
@@ -137,7 +137,7 @@ class Tallies(Queries):
         return await self._one(PostCounts, sql(_METRICS.format(where=where)), **values) or PostCounts()
 
     async def count_results(self) -> int:
-        """How many results there are."""
+        """The number of listed results, over all time."""
         return int((await self._scalars(_RESULTS)).one())
 
     async def periods(self, since: datetime) -> list[Period]:

@@ -46,7 +46,7 @@ _OPENINGS: Final = sql("SELECT j, salt, document FROM log.opening WHERE index = 
 class PublishedNote:
     """The newest note that was published.
 
-    Shapes: `cosignatures` are lines of witnesses, without their newlines; `policy` says whose signatures are asked for.
+    Shapes: `cosignatures` are lines of witnesses, without their newlines; `policy` says whose signatures are required.
     """
 
     size: int
@@ -59,14 +59,14 @@ class PublishedNote:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """A leaf at its place."""
+    """A leaf and its index in the log."""
 
     index: int
     data: bytes
 
     @property
     def leaf(self) -> Leaf:
-        """What it says."""
+        """The parsed leaf."""
         return parse_leaf(self.data)
 
 
@@ -80,7 +80,7 @@ class OpenEntry(LogEntry):
 
     @property
     def openings(self) -> Sequence[Opening]:
-        """In the order in which the leaf names them."""
+        """What the leaf commits to, in the leaf's order."""
         return [Opening(*each) for each in zip(self.numbers, self.salts, self.documents, strict=True)]
 
 
@@ -88,11 +88,11 @@ class DecisionLog(Queries):
     """Queries of the decision log, all by key."""
 
     async def newest(self) -> PublishedNote | None:
-        """The newest published note; None: there is no log, or nothing was published yet."""
+        """The newest published note; None if there is no log, or nothing was published yet."""
         return await self._one(PublishedNote, _NEWEST)
 
     async def tile(self, tile: Tile) -> bytes | None:
-        """The hashes of a tile; None: there are not as many."""
+        """The hashes of a tile, as many as there are; None if there are none."""
         first = tile.number * WIDTH
         query = _LEAF_TILE if tile.level == 0 else _NODE_TILE
         level = {} if tile.level == 0 else {"level": tile.level}
@@ -109,7 +109,7 @@ class DecisionLog(Queries):
         return await self._all(LogEntry, _OF_SUBJECT, id=investigation_id)
 
     async def of_public(self, investigation_id: UUID) -> Sequence[OpenEntry]:
-        """The same with what they commit to, in one statement; none of an investigation that is not public."""
+        """As `of_investigation`, with what the leaves commit to; empty if the investigation is not public."""
         return await self._all(OpenEntry, _OF_PUBLIC, id=investigation_id)
 
     async def before(self, end: int, limit: int) -> Sequence[LogEntry]:
@@ -117,9 +117,9 @@ class DecisionLog(Queries):
         return await self._all(LogEntry, _BEFORE, end=end, limit=limit)
 
     async def entry(self, index: int) -> LogEntry | None:
-        """One leaf."""
+        """The leaf at an index, or None."""
         return await self._one(LogEntry, _LEAF, index=index)
 
     async def openings(self, index: int) -> Sequence[Opening]:
-        """What a leaf commits to, as far as that was not erased; it names the post, so it is for who knows the post."""
+        """What a leaf commits to, unless it was erased. It names the post: return it only to who knows the post."""
         return await self._all(Opening, _OPENINGS, index=index)

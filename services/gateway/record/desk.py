@@ -1,4 +1,4 @@
-"""What the desk shows beside entries: their newest edits, jobs of one account, and appeals that wait."""
+"""What the desk shows beside entries: their newest edits, jobs of one account, and open appeals."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppealRow:
-    """An appeal that waits, with its words. Shapes: `named` is how many findings it names.
+    """An open appeal, with its words. Shapes: `named` is the number of findings that it is about.
 
-    `is_of_author`: that it is by the post's author, or a contributor, is proven.
+    `is_of_author`: it is proven that the post's author, or a contributor, made it.
     """
 
     id: UUID
@@ -87,12 +87,12 @@ class AppealRow:
 
     @property
     def prover(self) -> Prover:
-        """What those are called on this site who prove that an appeal is theirs."""
+        """What this site calls the people who can prove that an appeal is theirs."""
         return name_prover(self.platform)
 
 
 class DeskQueries(Queries):
-    """Queries of the desk, each behind a key."""
+    """Queries of the desk, paged by key."""
 
     async def edited(self, after: Key | None, limit: int) -> Sequence[EditedRow]:
         """Edited entries with their newest edit, newest change first."""
@@ -105,6 +105,6 @@ class DeskQueries(Queries):
         return await self._all(JobRow, _JOBS, account=account, at=at, after=id_, limit=limit)
 
     async def appeals(self, after: Key | None, limit: int) -> Sequence[AppealRow]:
-        """Appeals that wait, oldest first."""
+        """Open appeals, oldest first."""
         at, id_ = after or (None, None)
         return await self._all(AppealRow, _APPEALS, at=at, after=id_, limit=limit)

@@ -21,8 +21,8 @@ _FINISHED: Final = f"""
     JOIN post_version v ON v.id = d.post_version_id
     JOIN post p ON p.id = v.post_id AND NOT {BY_HIDDEN}
 """
-"""Public are investigations with a document, that is, finished ones, of posts that may be shown. No statement below
-reads others."""
+"""Public investigations: finished ones, which have a document, of posts that may be shown. No statement below reads
+others."""
 _HEADED: Final = f"{_FINISHED} LEFT JOIN version_heading h ON h.post_version_id = v.id"
 _RUN: Final = "JOIN investigation i ON i.id = d.investigation_id AND i.status = 'COMPLETE'"
 IS_PUBLIC: Final = f"EXISTS (SELECT 1 {_FINISHED} {_RUN} WHERE d.investigation_id = :id)"
@@ -225,11 +225,11 @@ class Investigations(Queries):
     """Queries of finished investigations."""
 
     async def one(self, investigation_id: UUID) -> Investigation | None:
-        """An investigation with its findings."""
+        """An investigation with its findings, or None."""
         return await self._one(Investigation, _ONE, id=investigation_id)
 
     async def report(self, investigation_id: UUID) -> Report | None:
-        """An investigation with its post and text."""
+        """An investigation with its post and text, or None."""
         return await self._one(Report, _REPORT, id=investigation_id)
 
     async def of_post(self, platform: str, external_id: str) -> list[Summary]:
@@ -250,11 +250,11 @@ class Investigations(Queries):
         return {row.id: row for row in rows}
 
     async def source_checks(self, investigation_id: UUID) -> list[SourceCheck]:
-        """The newest check of each source of its findings."""
+        """The newest check of each source of the investigation's findings."""
         return await self._all(SourceCheck, _CHECKS, id=investigation_id)
 
     async def snapshots(self, investigation_id: UUID) -> list[Snapshot]:
-        """The stored snapshot of each source at publication."""
+        """The stored snapshot of each source of the investigation's findings at publication."""
         return await self._all(Snapshot, _SNAPSHOTS, id=investigation_id)
 
     async def media_type(self, sha256: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Labels on posts that hold now."""
+"""Labels on posts that are in force."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sqlalchemy import text as sql
 from services.gateway.record.connection import Queries
 
 FEW: Final = 500
-"""Fewer labels than these are sorted; of more, the oldest are among those issued first."""
+"""Fewer matches than this are sorted; more are found by reading the labels from the first one issued on."""
 _LAST: Final = "\U0010ffff"
 _LABEL: Final = "uri, cid, val, neg, cts, exp, sequence"
 _HOLDS: Final = "sequence > :after AND NOT neg AND exp > :now"
-# How many addresses begin like this the planner does not know: it would walk through all labels, oldest first, to find
-# a few of them. One index is read per range, as far as it is needed.
+# The planner cannot estimate how many addresses start with a prefix: it would walk through all labels, oldest first, to
+# find a few. So each range is read from the index, as far as it is needed.
 _IN_ORDER: Final = "SET LOCAL enable_bitmapscan = off"
 _MATCHES: Final = sql(f"""
     SELECT l.* FROM unnest(CAST(:first AS text[]), CAST(:last AS text[])) wanted(first, last)
@@ -35,7 +35,7 @@ _OLDEST: Final = sql(f"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedLabel:
-    """A label, of this `sequence` in the log."""
+    """A label, with its sequence in the log."""
 
     uri: str
     cid: str
@@ -50,7 +50,7 @@ class Labels(Queries):
     """Queries of labels."""
 
     async def holding(self, patterns: Sequence[str], now: datetime, *, after: int, limit: int) -> Sequence[IssuedLabel]:
-        """Labels on these addresses, oldest event first; a pattern that ends with `*` is a beginning."""
+        """Labels in force on these addresses, oldest event first; a pattern that ends with `*` is a prefix."""
         exact, prefixes = _separate(patterns)
         holding = {"after": after, "now": now}
         await self._connection.exec_driver_sql(_IN_ORDER)
@@ -63,7 +63,7 @@ class Labels(Queries):
 
 
 def _separate(patterns: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Addresses and beginnings, of which none begins with another beginning, so that no label is found twice."""
+    """Split patterns into addresses and prefixes, none of which starts with another prefix: no label is found twice."""
     prefixes: list[str] = []
     for prefix in sorted(each[:-1] for each in patterns if each.endswith("*")):
         if not prefixes or not prefix.startswith(prefixes[-1]):

@@ -1,4 +1,4 @@
-"""How often verdicts of the catalogue were right, where an operator had them judged."""
+"""The measured correctness of the catalogue's verdicts, where an operator had them judged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MeasureRow:
 
     @property
     def at_least(self) -> float:
-        """What the share is at least, exactly and one-sided, with 95 per cent confidence."""
+        """The exact one-sided lower bound of the share, at 95 per cent confidence."""
         return lower_bound(round(self.value * self.n), self.n)
 
 
@@ -44,7 +44,7 @@ class MeasureQueries(Queries):
     """Queries of measures."""
 
     async def measure(self, analysis: UUID | None) -> MeasureRow | None:
-        """The newest measure of what made an analysis; None: it was not measured."""
+        """The newest measure of the model, prompt and rules that made an analysis; None if they were not measured."""
         made = await self._one(_MadeBy, _MADE_BY, id=analysis)
         if made is None:
             return None

@@ -97,7 +97,7 @@ class Posts(Queries):
     """Queries of posts and their versions."""
 
     async def one(self, platform: str, external_id: str) -> Post | None:
-        """A post."""
+        """A post with its author, or None."""
         return await self._one(Post, _POST, id=post_id(PostRef(platform=platform, external_id=external_id)))
 
     async def versions(self, post: UUID) -> list[Version]:

@@ -33,7 +33,7 @@ _RATINGS: Final = sql("""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherRow:
-    """A publisher. Shapes: `score` None: it was rated and is in no closed week yet."""
+    """A publisher. Shapes: `score` is None until the publisher is scored in a closed week."""
 
     id: UUID
     domain: str
@@ -61,7 +61,7 @@ class PublisherRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRow:
-    """A score of a week."""
+    """A publisher's score for a week."""
 
     epoch: int
     score: float
@@ -74,7 +74,7 @@ class ScoreRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingRow:
-    """What somebody said. Who it was is not published."""
+    """A rating by a person, whose name is not published."""
 
     type: str
     correction_policy: int | None
@@ -95,17 +95,17 @@ class Publishers(Queries):
     """Queries of publishers."""
 
     async def by_domain(self, domain: str) -> PublisherRow | None:
-        """The one with a domain."""
+        """The publisher with this domain, or None."""
         return await self._one(PublisherRow, _BY_DOMAIN, key=domain)
 
     async def one(self, id_: UUID) -> PublisherRow | None:
-        """The one with an id."""
+        """The publisher with this id, or None."""
         return await self._one(PublisherRow, _BY_ID, key=id_)
 
     async def scores(self, id_: UUID, limit: int) -> Sequence[ScoreRow]:
-        """Its newest scores, newest first."""
+        """A publisher's newest scores, newest first."""
         return await self._all(ScoreRow, _SCORES, id=id_, limit=limit)
 
     async def ratings(self, id_: UUID, limit: int) -> Sequence[RatingRow]:
-        """Its newest ratings, newest first."""
+        """A publisher's newest ratings, newest first."""
         return await self._all(RatingRow, _RATINGS, id=id_, limit=limit)

@@ -18,7 +18,7 @@ TEXT_LIMIT: Final = 500
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TRIGRAM: Final = re.compile(r"[^\W_]{3}|[^\W_]{2}[\W_]|[\W_][^\W_]")
-"""Three letters, or where a word ends or begins: a trigram of the index knows of the space outside a word."""
+"""Three letters, or the end or the beginning of a word: trigrams of the index include the space around words."""
 _SIGN: Final = re.compile(r"[^A-Za-z0-9 ]")
 _COMMON: Final = re.compile(
     r"(?:(?:a|an|and|are|as|at|be|been|but|by|for|from|had|has|have|he|her|his|i|if|in|is|"
@@ -64,7 +64,7 @@ class Hit:
 
     @property
     def place(self) -> Place:
-        """Its place in the order."""
+        """The hit's place in the order of results."""
         return Place(self.checked_at, self.investigation_id)
 
 
@@ -74,7 +74,7 @@ def parse_cursor(cursor: str) -> Place:
         micros, _, hexadecimal = _decode(cursor).partition(".")
         return Place(_EPOCH + timedelta(microseconds=int(micros)), UUID(hexadecimal))
     except (ValueError, OverflowError):
-        raise BadQuestion("This cursor is none of ours.") from None
+        raise BadQuestion("This cursor is not valid.") from None
 
 
 def rank_cursor(rank: int) -> str:
@@ -82,11 +82,11 @@ def rank_cursor(rank: int) -> str:
 
 
 def parse_rank_cursor(cursor: str) -> int:
-    """Decode the cursor of a rank: how many results are up to it. Raises: BadQuestion."""
+    """Decode the cursor of a rank: the number of results up to it. Raises: BadQuestion."""
     word, _, given = _decode(cursor).partition(".")
     rank = parse_number(given, 5)
     if word != "rank" or rank is None:
-        raise BadQuestion("This cursor is none of ours.")
+        raise BadQuestion("This cursor is not valid.")
     return rank
 
 
@@ -109,12 +109,12 @@ def has_trigram(text: str) -> bool:
 
 
 def is_common(text: str) -> bool:
-    """Whether every word stands in most texts, so that the index is of little help."""
+    """Whether every word occurs in most texts, so that the index is of little help."""
     return _COMMON.fullmatch(text) is not None
 
 
 def has_sign(text: str) -> bool:
-    """Whether the text has a character that the index of signs knows."""
+    """Whether the text has a character of the index of signs: any but ASCII letters, digits and space."""
     return _SIGN.search(text) is not None
 
 
@@ -132,4 +132,4 @@ def _decode(cursor: str) -> str:
     try:
         return read_base64(cursor).decode()
     except ValueError:
-        raise BadQuestion("This cursor is none of ours.") from None
+        raise BadQuestion("This cursor is not valid.") from None

@@ -75,20 +75,20 @@ class PublicRecord:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[RecordSession]:
-        """A session: one connection and transaction; all its searches share the time of one statement."""
+        """Open a session: one connection and transaction. All its searches share the time limit of one statement."""
         async with open_transaction(self.database) as connection:
             yield RecordSession(connection)
 
     @asynccontextmanager
     async def open_by_key(self) -> AsyncIterator[RecordSession]:
-        """A session for statements by key, each by itself: few, that no plan and no time limit is set for."""
+        """Open a session for a few statements by key, without a time limit or settings for the planner."""
         async with open_connection(self.database) as connection:
             yield RecordSession(connection)
 
     async def count_posts(
         self, platform: str | None, author: UUID | None, start: datetime | None, end: datetime | None
     ) -> PostCounts:
-        """Counts of posts, at most COUNTS_S old: they read an index as far as the filters reach."""
+        """Counts of posts, cached for COUNTS_S seconds: counting reads all index entries that match the filters."""
 
         async def count() -> PostCounts:
             async with self.open() as session:
@@ -97,6 +97,6 @@ class PublicRecord:
         return await self._post_counts.get_or_make((platform, author, start, end), count)
 
     async def find_controls(self, investigations: Collection[UUID]) -> Collection[UUID]:
-        """Those of these investigations of which nothing is published."""
+        """The controls among these investigations, of which nothing is published."""
         async with self.open_by_key() as session:
             return await session.watched.find_controls(investigations)

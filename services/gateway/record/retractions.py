@@ -56,10 +56,10 @@ class Retraction:
 
 
 class Retractions(Queries):
-    """Queries of what was taken back."""
+    """Queries of findings that were retracted, suspended or released."""
 
     async def newest(self, after: tuple[datetime, UUID] | None, limit: int) -> list[Retraction]:
-        """Retracted findings, the newest retraction first; `after`: behind this moment and claim."""
+        """Retracted findings, newest retraction first. `after`: moment and claim of the last one on the page before."""
         beyond = "AND (f.changed_at, f.claim_id) < (:at, :claim)" if after else ""
         place = {"at": after[0], "claim": after[1]} if after else {}
         query = _RETRACTIONS.format(by_hidden=BY_HIDDEN, beyond=beyond)

@@ -1,4 +1,4 @@
-"""What people outside said of findings, the samples that these were drawn in, and what our own gates refused."""
+"""External reviewers' verdicts on findings, the samples drawn for them, and the refusals of our own gates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _REFUSALS: Final = sql("""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnSample:
-    """A sample. Shapes: of `drawn` findings so many are `present`, since the others were erased, and `reviewed`."""
+    """A sample. Shapes: of the `drawn` findings, `present` were not erased since, and `reviewed` have a review."""
 
     seed: str
     first_day: date
@@ -60,7 +60,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusals:
-    """How many candidates a gate refused."""
+    """The number of candidates that a gate refused."""
 
     gate: str
     count: int
@@ -68,7 +68,7 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRecord:
-    """All samples, newest first, all verdicts, and how many findings were drawn, each once."""
+    """All samples, newest first, all verdicts, and the number of distinct findings drawn."""
 
     samples: tuple[DrawnSample, ...]
     decisions: tuple[Decision, ...]
@@ -87,5 +87,5 @@ class Reviews(Queries):
         )
 
     async def refusals(self, since: datetime) -> tuple[Refusals, ...]:
-        """What gates refused, most first."""
+        """The number of refused candidates for each gate, largest first."""
         return tuple(await self._all(Refusals, _REFUSALS, since=since))

@@ -20,7 +20,7 @@ WITHDRAWN: Final = """
         FROM finding_state f JOIN claim c ON c.id = f.claim_id
         WHERE f.investigation_id = d.investigation_id AND f.state <> 'RELEASED') AS withdrawn
 """
-"""The findings of an investigation `d` that do not stand. Those that do are `d.claims`, which the projector divides."""
+"""The findings of an investigation `d` that do not stand. The projector keeps those that do in `d.claims`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +82,9 @@ class ClaimSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawnClaim:
-    """A published finding that does not stand any more, or not for now.
+    """A published finding that is retracted or suspended.
 
-    Shapes: `summary`: what was said, None of a suspended finding, which may yet turn out right and may yet do harm.
+    Shapes: `summary` is None for a suspended finding: until it is decided on, repeating the finding may do harm.
     """
 
     id: UUID
@@ -97,5 +97,5 @@ class WithdrawnClaim:
 
     @property
     def is_retracted(self) -> bool:
-        """Whether that is final."""
+        """Whether the finding is withdrawn for good."""
         return self.state == "RETRACTED"

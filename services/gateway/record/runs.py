@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The instructions, word for word."""
+    """The instructions to the model, word for word."""
 
     version: str
     hash: str
@@ -140,7 +140,7 @@ class ReviewFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOutcome:
-    """What a gate by code said of a candidate."""
+    """The outcome of a gate that decides by code, for a candidate."""
 
     gate: str
     outcome: str
@@ -149,9 +149,9 @@ class GateOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """The state of one candidate; `gate` is what rejected it, `payload` what the model submitted.
+    """The state of one candidate; `gate` is the gate that rejected it, `payload` what the model submitted.
 
-    Shapes: `gates` are those that judged by code, in their order.
+    Shapes: `gates` are the outcomes of gates that decide by code, in their order.
     """
 
     claim_id: UUID
@@ -236,7 +236,7 @@ class AttemptSummary:
 
     @property
     def took_s(self) -> float | None:
-        """Its duration; None while it is running."""
+        """The attempt's duration; None while it is running."""
         return None if self.completed_at is None else (self.completed_at - self.started_at).total_seconds()
 
 

@@ -32,11 +32,11 @@ from services.gateway.record.question import (
 MAX_RANKED: Final = 200
 """How many results are ranked; further ones are available by date only."""
 INDEXED_CHARACTERS: Final = 200
-"""How many characters of the query the index is searched for; a longer query is rechecked in the results."""
+"""How many characters of the query are looked up in the index; a longer query is checked against the results."""
 SAMPLE: Final = 256
-"""How many of the newest documents tell how common words are."""
+"""How many of the newest documents are sampled to estimate how common words are."""
 NEAR: Final = 4_096
-"""How many of the newest documents are read for common words, such as those that are FREQUENT in the sample."""
+"""How many of the newest documents are read for common words, and for words with FREQUENT hits in the sample."""
 FREQUENT: Final = 2
 CHUNK: Final = 1_000
 """Larger offsets are skipped in chunks."""
@@ -48,19 +48,19 @@ _BY_INDEX: Final = (
     "SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_bitmapscan = on"
 )
 _SHOWN: Final = "(SELECT w.hidden_at FROM post p JOIN author w ON w.id = p.author_id WHERE p.id = post_id) IS NULL"
-"""Whether the author of a document is shown in public: two looks by key, at what meets all other conditions."""
+"""Whether a document's author is shown in public: two look-ups by key, for rows that meet all other conditions."""
 _NOT_HIDDEN: Final = """post_id NOT IN (
     SELECT p.id FROM author w JOIN post p ON p.author_id = w.id WHERE w.hidden_at IS NOT NULL)"""
-"""The same, for more documents than a page has: all that are not shown are read once."""
+"""The same, for large offsets: the posts of all hidden authors are read once."""
 _NEWEST_FIRST: Final = "ORDER BY checked_at DESC, investigation_id DESC"
 _PAGE: Final = f"{_NEWEST_FIRST} LIMIT :limit"
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on documents in SQL: `whole` is exact; `index` too, by the text index, None if that cannot help.
+    """A condition on documents in SQL: `whole`, and the same by the text index, None if the index cannot help.
 
-    `common`: it is likely to hold for many documents, and the index is slow.
+    `common`: it is likely to hold for many documents, for which the index is slow.
     """
 
     whole: str
@@ -71,28 +71,28 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """The documents that filters and a cursor leave. Shapes: all columns of `where` are in the index of newest ones."""
+    """The documents that match the filters after a cursor. Shapes: the index by time has all columns of `where`."""
 
     where: str
     values: Mapping[str, object]
 
     def within(self, newest: int | None, condition: Condition) -> TextClause:
-        """Those among the newest that meet a condition, in their order; None: among all."""
+        """Select documents that meet a condition among the `newest`, or among all if that is None; newest first."""
         window = f"WHERE {self.where} {_NEWEST_FIRST}" + ("" if newest is None else f" LIMIT {newest}")
         documents = f"(SELECT * FROM search_document {window}) newest"  # noqa: S608 (our words)
-        if "claim_count" in self.where or "platform" in self.where:  # few may be left, so none is read that is not
+        if "claim_count" in self.where or "platform" in self.where:  # few may match, so only those are read
             documents = f"""(SELECT investigation_id, checked_at, post_id FROM search_document {window}) newest
                 CROSS JOIN LATERAL (SELECT body, words FROM search_document d
                     WHERE d.investigation_id = newest.investigation_id OFFSET 0) document"""  # noqa: S608 (our words)
         return _select(documents, f"{condition.whole} AND {_SHOWN}")
 
     def by(self, index: str) -> TextClause:
-        """All that meet a condition of the text index."""
+        """Select all documents that meet a condition of the text index."""
         return _select("search_document", f"{self.where} AND {index} AND {_SHOWN}")
 
 
 class Search:
-    """Search over one connection, inside `open_transaction`. All steps share the time of one statement."""
+    """Search over one connection, inside `open_transaction`. All steps share the time limit of one statement."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -144,7 +144,7 @@ class Search:
         return await self._hits(query, {"ids": [hit.investigation_id for hit in hits], "text": text})
 
     async def _list(self, scope: _Scope, offset: int, limit: int) -> list[Hit]:
-        """From the index over the order of time alone, which has every filter's columns."""
+        """List documents from the index by time, which has every filter's columns."""
         await self._connection.exec_driver_sql(_IN_ORDER)
         shown = _SHOWN if offset <= CHUNK else _NOT_HIDDEN
         query = _select("search_document", f"{scope.where} AND {shown}", "OFFSET :offset")
@@ -193,7 +193,7 @@ def _scope(filters: Filters, after: Place | None) -> _Scope:
 
 def _containing(text: str) -> Condition:
     beginning = text[:INDEXED_CHARACTERS]
-    whole = "strpos(body, (SELECT lower(:text))) > 0"  # once, since it may be half a megabyte, and not for each row
+    whole = "strpos(body, (SELECT lower(:text))) > 0"  # lowered once, not for each row: it may be half a megabyte
     values = {"text": text, "pattern": like_pattern(beginning), "beginning": beginning}
     if has_trigram(beginning):
         return Condition(whole, f"body LIKE lower(:pattern) AND {whole}", values, is_common(beginning))

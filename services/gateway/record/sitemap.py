@@ -60,5 +60,5 @@ class Sitemap(Queries):
         return [*await self._scalars(_DAYS)]
 
     async def on(self, day: datetime) -> list[SitemapEntry]:
-        """Finished investigations of a UTC day, newest first; none of the demonstration or of hidden authors."""
+        """Finished investigations of a UTC day, newest first, without the demonstration's and hidden authors'."""
         return await self._all(SitemapEntry, _ON, day=day)

@@ -116,7 +116,7 @@ _WITHOUT_WORDS: Final = ClaimPayload(
     reasoning="…",
     sources=(Source(url="https://held.invalid/", title="…", snippet="…"),),
 )
-"""Counts where the protocol has a list of candidates."""
+"""Stands for a candidate whose words are not shown: the protocol has no count of candidates, only their list."""
 
 R = TypeVar("R")
 Document = Sequence[Mapping[str, object]]
@@ -176,7 +176,7 @@ class _Version:
 class SqlReads:
     """The read model, for one kind of analysis.
 
-    `counts_pending`: candidates without a verdict are counted, and their words are nobody's yet.
+    `counts_pending`: candidates without a verdict are only counted, and their words are not shown.
     """
 
     def __init__(self, database: Database, *, analysis: str, counts_pending: bool = False) -> None:
@@ -185,7 +185,7 @@ class SqlReads:
         self._counts_pending = counts_pending
 
     async def view(self, version_id: UUID) -> VersionView | None:
-        """One version: its result, or that of an earlier version."""
+        """A version with its result, else with its post's prior; None if the version is unknown."""
         row = await self._row(_View, _VIEW, id=version_id, analysis=self._analysis)
         if row is None:
             return None
@@ -195,12 +195,12 @@ class SqlReads:
         return VersionView(row.post_id, complete, row.prior(), row.correlation, row.views, row.corroborations)
 
     async def investigation(self, investigation_id: UUID) -> InvestigationState | None:
-        """One investigation with its progress."""
+        """An investigation with its progress, or None."""
         row = await self._row(_Investigation, _INVESTIGATION, id=investigation_id)
         return None if row is None else _state(row, counts_pending=self._counts_pending)
 
     async def eligibility(self, version_id: UUID) -> Eligibility | None:
-        """What decides whether a version is investigated."""
+        """What decides whether a version is investigated; None if the version is unknown."""
         row = await self._row(_Version, _VERSION, id=version_id, analysis=self._analysis)
         if row is None:
             return None

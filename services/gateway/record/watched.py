@@ -81,7 +81,7 @@ class VariantShown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlCounts:
-    """Controls. Shapes: of `committed` posts in all lists, `ran` and `flagged` are counted in lists that are open."""
+    """Controls. Shapes: `committed` counts the posts in all lists, `ran` and `flagged` those in opened lists."""
 
     lists: int = 0
     opened: int = 0
@@ -91,7 +91,7 @@ class ControlCounts:
 
     @property
     def flagged_at_most(self) -> float | None:
-        """The exact upper bound of the share that is flagged, with 95 %; None: not measured."""
+        """The exact upper bound of the flagged share, at 95 % confidence; None if no control ran."""
         return upper_bound(self.flagged, self.ran) if self.ran else None
 
 
@@ -108,7 +108,7 @@ class WatchedQueries(Queries):
     """Queries of breakers, variants and controls."""
 
     async def read(self) -> WatchedRecord:
-        """All of it; there are few of each."""
+        """All breakers, variants and counts of controls; there are few of each."""
         controls = await self._one(ControlCounts, _CONTROLS)
         return WatchedRecord(
             tuple(await self._all(BreakerShown, _BREAKERS)),
@@ -117,5 +117,5 @@ class WatchedQueries(Queries):
         )
 
     async def find_controls(self, investigations: Collection[UUID]) -> Collection[UUID]:
-        """Those of these investigations that are controls."""
+        """The controls among these investigations."""
         return {*await self._scalars(_WHICH, ids=list(investigations))}
