@@ -1,4 +1,4 @@
-"""What the desk changes: forms become the requests of the job API, and the same code decides about them."""
+"""The desk's changes: forms become requests of the job API, and the same code handles them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from services.gateway.jobs.catalogue import Entries
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """Each takes a form and returns where the browser goes next. Raises: Problem, Unavailable."""
+    """Actions that take a form and return the path to redirect the browser to. Raises: Problem, Unavailable."""
 
     entries: Entries
 
@@ -33,7 +33,7 @@ class Actions:
         return await self._change(visit, wanted)
 
     async def revert(self, visit: Visit) -> str:
-        """Take the newest change of an entry back."""
+        """Undo the newest change of an entry."""
         wanted = visit.read(RevertRequest, "reason", version=visit.version())
         done = await self.entries.revert(visit.id("entry_id"), wanted, visit.principal, visit.correlation)
         return f"/desk/claims/{done.id}?done={done.version}"

@@ -10,7 +10,7 @@ from services.gateway.record.repository import PublicRecord
 
 
 class SqlDesk:
-    """Lists from the tables."""
+    """Reads the desk's lists from the tables."""
 
     def __init__(self, record: PublicRecord) -> None:
         self._record = record

@@ -1,4 +1,4 @@
-"""Forms of the desk: where they come from, and what they hold."""
+"""Forms of the desk: checks which page sent them, and reads their fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KIND: Final = "application/x-www-form-urlencoded"
 
 
 def comes_from_here(request: Request, public_url: str) -> bool:
-    """Whether the browser says that one of our own pages sent this. One that says nothing is not believed."""
+    """Whether the browser's headers say that one of our own pages sent the request; False without such headers."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is None and origin is None:
         return False
@@ -25,7 +25,7 @@ def comes_from_here(request: Request, public_url: str) -> bool:
 
 
 async def read_form(request: Request, timeouts: BodyTimeouts) -> Mapping[str, str]:
-    """The fields of a form; of several with one name the last.
+    """Read the fields of a form; a name that is repeated has its last value.
 
     Raises: Problem. BodyTooLarge, TimeoutError, ClientDisconnected.
     """

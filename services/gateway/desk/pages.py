@@ -1,4 +1,4 @@
-"""What the desk shows: each function reads and returns the values of a template."""
+"""The desk's pages: each method returns the values for a template."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class JobLine:
 
     @property
     def name(self) -> str:
-        """Its id as the job API writes it."""
+        """The job's id as the job API writes it."""
         return format_job_id(self.row.id)
 
     @property
     def verdict(self) -> str | None:
-        """Its verdict as words."""
+        """The job's verdict in words, or None."""
         return None if self.row.overall_verdict is None else describe_code(self.row.overall_verdict)
 
 
@@ -51,7 +51,7 @@ class EditedLine:
 
     @property
     def edit(self) -> EditView:
-        """The edit."""
+        """The newest edit, for its template."""
         return EditView(self.row)
 
 
@@ -66,7 +66,7 @@ class Pages:
     stages: StageSettings
 
     async def account(self, visit: Visit) -> Values:
-        """One's role, credit and jobs."""
+        """The account's credit and its jobs."""
         account = visit.principal.account
         rows = await self.reads.jobs(account.account_id, visit.after(), PAGE + 1)
         credit = await self.ledger.describe(account, compute_least(await self.stages.prices()))
@@ -74,7 +74,7 @@ class Pages:
         return {"credit": credit, "jobs": [JobLine(each) for each in shown], "older": older}
 
     async def job(self, visit: Visit) -> Values:
-        """One's own job with its report."""
+        """A job of the account, with its report or why there is none."""
         name = visit.request.path_params["job_id"]
         logged = await self.jobs.find(name, visit.principal.account.account_id)
         report, shown, missing = None, None, None
@@ -87,7 +87,7 @@ class Pages:
         return {"it": job, "name": name, "report": shown, "markdown": report, "missing": missing}
 
     async def claims(self, visit: Visit) -> Values:
-        """Entries, those that are hidden for who may hide."""
+        """Entries that match a search, with hidden ones if the account may hide."""
         text = visit.request.query_params.get("q", "").strip()
         if len(text) > QUERY_CHARACTERS or "\0" in text:
             raise Problem("VALIDATION_ERROR", f"Please look for at most {QUERY_CHARACTERS} characters.")
@@ -107,7 +107,7 @@ class Pages:
         }
 
     async def flags(self, visit: Visit) -> Values:
-        """Objections that wait, oldest first."""
+        """Open objections, oldest first."""
         rows = await self.catalogue.open_flags(visit.after(), PAGE + 1)
         shown, older = cut_page(rows, PAGE, attrgetter("created_at", "id"))
         return {"flags": shown, "older": older}
@@ -119,7 +119,7 @@ class Pages:
         return {"edits": [EditedLine(each) for each in shown], "older": older}
 
     async def appeals(self, visit: Visit) -> Values:
-        """Appeals that wait, oldest first."""
+        """Open appeals, oldest first."""
         rows = await self.reads.appeals(visit.after(), PAGE + 1)
         shown, older = cut_page(rows, PAGE, attrgetter("opened_at", "id"))
         return {"appeals": shown, "older": older}

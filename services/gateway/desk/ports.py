@@ -10,7 +10,7 @@ from services.gateway.record.desk import AppealRow, EditedRow, JobRow, Key
 
 
 class DeskReads(Protocol):
-    """Lists behind a key."""
+    """The desk's lists, paged by key."""
 
     async def edited(self, after: Key | None, limit: int) -> Sequence[EditedRow]:
         """Edited entries with their newest edit, newest change first."""
@@ -19,4 +19,4 @@ class DeskReads(Protocol):
         """Jobs of an account, newest first."""
 
     async def appeals(self, after: Key | None, limit: int) -> Sequence[AppealRow]:
-        """Appeals that wait, oldest first."""
+        """Open appeals, oldest first."""

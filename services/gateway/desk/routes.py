@@ -1,4 +1,4 @@
-"""The desk as an ASGI application: who may see and do what, and how its pages are answered.
+"""The desk as an ASGI application: log-in, permissions and responses.
 
 Only our own pages can send its forms: the browser must say so, and a form must carry its session's token. No answer is
 stored by a cache, and none has headers that let another origin read it.
@@ -59,7 +59,7 @@ HEADERS: Final = {**GUARDS, "cache-control": "no-store", "referrer-policy": "sam
 """With `no-referrer`, browsers would not say which page a form comes from."""
 _HEADERS: Final = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 _TYPED: Final = ("wording", "domain", "summary", "reason", "note", "description", "source_url", "text")
-"""Fields that a refused form keeps, so that its words are not written twice."""
+"""Fields that the page about a refused form shows again, so that nothing has to be typed twice."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("desk")
 
@@ -69,7 +69,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Desk:
-    """Serves the desk. `reads` and `changes` are counted with those of the job API; `address` says who asks."""
+    """Serves the desk. `reads` and `changes` are the job API's own limits; `address` returns the client address."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Desk:
     ) -> None:
         self._keys = keys
         self._sessions = Sessions("desk", masters, clock, public_url)
-        # A link from elsewhere comes without the session's cookie; the log-in it leads to must not replace that.
+        # A link from another site arrives without the session's cookie; its log-in page must not replace that cookie.
         self._visitors = Sessions("desk-login", masters, clock, public_url)
         self._reads = reads
         self._changes = changes
@@ -209,14 +209,14 @@ class Desk:
         return response
 
     async def _read(self, request: Request) -> Mapping[str, str]:
-        """A form that one of our pages sent. Raises: Problem; the body is read in any case."""
+        """Read a form that one of our pages sent. Raises: Problem; the body is read in any case."""
         request.state.form = form = await read_form(request, self._body_timeouts)
         if not comes_from_here(request, self._public_url):
             raise Problem("FORBIDDEN", "Forms are taken from this site’s own pages only.")
         return form
 
     async def _find(self, request: Request) -> tuple[Session, Principal] | None:
-        """Who is logged in. Raises: Unavailable. Problem: the key lost its right."""
+        """The session and account of a request, or None. Raises: Unavailable. Problem: the key lost its right."""
         session = self._sessions.read(request)
         if session is None or not session.key_hash:
             return None
@@ -263,7 +263,7 @@ def _go(path: str) -> Response:
 
 
 def _guarded(send: Send) -> Send:
-    """Wrap `send`: every answer has the headers of the desk."""
+    """Wrap `send` to add the desk's headers to every response."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":

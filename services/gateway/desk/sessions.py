@@ -1,4 +1,4 @@
-"""Who is logged in at the desk: a sealed cookie that names the hash of a key, never the key.
+"""Sessions of the desk: a sealed cookie that holds the hash of a key, never the key.
 
 Nothing is stored, so any gateway with the master key answers. Revoking a key ends its sessions within seconds.
 """
@@ -21,7 +21,7 @@ from services.gateway.domain import read_base64, write_base64
 
 LIFETIME: Final = timedelta(hours=8)
 HOST: Final = "__Host-"
-"""What the names of cookies begin with that a browser takes only over https and for this host alone."""
+"""The prefix of cookies that a browser accepts only over https and for this host alone."""
 ENDED: Final = 10_000
 """How many sessions that were logged out are remembered."""
 _TOKEN_BYTES: Final = 32
@@ -41,7 +41,7 @@ class Session(BaseModel):
         return hmac.compare_digest(self.token.encode(), token.encode("utf-8", "replace"))
 
     def has_ended(self, now: datetime) -> bool:
-        """Whether its time is over. Any gateway may be asked, so it is the time of day that counts."""
+        """Whether the session has expired, by the wall clock, since any gateway may read it."""
         return self.until <= now
 
 
@@ -60,12 +60,12 @@ class Sessions:
         self._ended: Cache[str, bool] = Cache(clock, capacity=ENDED, ttl_s=LIFETIME.total_seconds())
 
     def start(self, key_hash: str = "") -> Session:
-        """A new session, whose token no other has."""
+        """Create a session with a random token."""
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         return Session(token=token, key_hash=key_hash, until=self._clock.now() + LIFETIME)
 
     def read(self, request: Request) -> Session | None:
-        """The session of a request; None: it has none that is ours and goes on."""
+        """The session of a request; None if its cookie is missing or not ours, or the session has ended."""
         cookie = request.cookies.get(self._name, "")
         try:
             session = Session.model_validate_json(unseal(self._masters, self._subject, read_base64(cookie)))
@@ -74,17 +74,17 @@ class Sessions:
         return None if session.has_ended(self._clock.now()) or self._ended.get(session.token) else session
 
     def keep(self, response: Response, session: Session) -> None:
-        """Give the session's cookie to the browser."""
+        """Set the session's cookie in a response."""
         sealed = seal(self._masters[0], self._subject, session.model_dump_json())
         self._set(response, write_base64(sealed), int(LIFETIME.total_seconds()))
 
     def end(self, response: Response, session: Session) -> None:
-        """Take the cookie back, and refuse it from now on."""
+        """Delete the session's cookie in a response, and refuse the session from now on."""
         self._ended.put(session.token, True)
         self._set(response, "", 0)
 
     def _set(self, response: Response, value: str, max_age_s: int) -> None:
-        path = "/" if self._is_secure else "/desk"  # __Host- demands the whole host
+        path = "/" if self._is_secure else "/desk"  # __Host- requires the path /
         response.set_cookie(
             self._name, value, max_age=max_age_s, path=path, secure=self._is_secure, httponly=True, samesite="strict"
         )

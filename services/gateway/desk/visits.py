@@ -1,4 +1,4 @@
-"""One request of somebody who is logged in."""
+"""One request with a log-in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Who asks, and for what. Shapes: `form` is empty unless one was sent."""
+    """A request with its session and account. Shapes: `form` is empty unless a form was sent."""
 
     request: Request
     session: Session
@@ -30,19 +30,19 @@ class Visit:
     form: Mapping[str, str]
 
     def id(self, name: str) -> UUID:
-        """An id in the address. Raises: Problem: it is none."""
+        """An id in the path. Raises: Problem: the value is not a UUID."""
         known = parse_id(self.request.path_params[name])
         if known is None:
             raise Problem("NOT_FOUND")
         return known
 
     def after(self) -> Key | None:
-        """The key that the page starts behind. Raises: BadQuestion."""
+        """The key after which the page starts, or None. Raises: BadQuestion."""
         cursor = self.request.query_params.get("after", "")
         return read_key(cursor, parse_entry_key) if cursor else None
 
     def read(self, shape: type[Shape], *names: str, **given: object) -> Shape:
-        """The document that fields of the form make; empty ones are left out. Raises: Problem."""
+        """Build a document from these fields of the form, without empty ones. Raises: Problem."""
         fields: dict[str, object] = {name: self.form[name] for name in names if self.form.get(name)}
         try:
             return shape.model_validate(fields | given)
@@ -51,7 +51,7 @@ class Visit:
             raise Problem("VALIDATION_ERROR", f"The form cannot be taken: {issues}.") from None
 
     def version(self) -> int:
-        """The version that a change is of. Raises: Problem."""
+        """The entry's version that the form changes. Raises: Problem."""
         version = parse_number(self.form.get("version", ""), 9)
         if version is None:
             raise Problem("VALIDATION_ERROR", "The form names no version.")

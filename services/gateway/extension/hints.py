@@ -1,7 +1,7 @@
-"""`post.hint`: a private reader helps to choose what is checked, with one post of eight, hours after it was open.
+"""`post.hint`: a private reader helps to choose what is checked, with one view in eight, sent hours later.
 
-Nothing of a request but its address is looked at, and of that the range, whose views of a post count no more. What is
-not known is not answered differently: a hint is no way to ask what we have.
+Of the sender only the address range is used: its views and hints of a post have one limit (decision 0108). A hint
+about an unknown post has the same answer as any other, so that hints do not reveal what we have.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from services.gateway.rate_limit import TokenBuckets
 
 AT_ONCE: Final = 20
 EVERY_S: Final = 60.0
-"""Hints of one network: so many at once, then one each minute."""
+"""Hints of one network: AT_ONCE at once, then one every EVERY_S."""
 
 
 class Hints:
-    """Takes hints."""
+    """Handles hints."""
 
     def __init__(self, reads: Reads, facts: Facts, clock: Clock) -> None:
         self._reads = reads
@@ -34,7 +34,7 @@ class Hints:
         self._taken = TokenBuckets(clock, burst=AT_ONCE, every_s=EVERY_S)
 
     async def take(self, hint: PostHint, call: Call) -> None:
-        """Publish a hint about a post that is known. Raises: Refused. Unavailable."""
+        """Publish a hint about a known post, and drop any other. Raises: Refused. Unavailable."""
         if not has_public_source(hint.platform):
             raise Refused("BAD_REQUEST", f"{hint.platform} has no public source, so a post there cannot be looked at.")
         network = ip_range_prefix(call.caller.address)

@@ -1,8 +1,8 @@
 """`post.registerObservedVersion`: the only request that may wait for a site, at the first observation of a page.
 
 The answer is sent after the read model shows the version, so the reader's next request finds it. Answers and rejections
-of identical observations are cached, and concurrent ones share one answer. Of a post that was erased on request nothing
-is stored.
+of identical observations are cached, and concurrent ones share one answer. Observations of a post that was erased on
+request are refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BY_REFERENCE: Final = {"html_content"}
 ERASED_TTL_S: Final = 60.0
 """Erasures clear this cache at once; ingest rejects erased posts in any case."""
 THREAD_FROM: Final = 65_536
-"""Units: characters. Longer texts would block the event loop noticeably."""
+"""Texts of this length are normalised in a thread: they would block the event loop. Units: characters."""
 
 
 class Registration:
@@ -111,7 +111,7 @@ class Registration:
         )
 
     async def _text(self, observed: Observed) -> str | None:
-        """The text to store with the observation; None if it is extracted from the HTML, which must have one."""
+        """The text to store with the observation; None if it is extracted from the HTML, which must contain text."""
         if isinstance(observed, ObservedWithText):
             raw = observed.observed_content_text
             text = normalize(raw) if len(raw) < THREAD_FROM else await asyncio.to_thread(normalize, raw)

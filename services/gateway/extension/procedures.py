@@ -34,7 +34,7 @@ def procedures(
     key_checks: KeyChecks,
     hints: Hints,
 ) -> Mapping[str, Procedure]:
-    """Every procedure by its path. `post.batchStatus` also accepts POST, since its longest input strains a URL."""
+    """Every procedure by its path. `post.batchStatus` also accepts POST, since its longest input may not fit a URL."""
     table = (
         mutation("post.registerObservedVersion", ObservedVersion, RegisteredVersion, registration.register),
         mutation("post.recordViewAndGetStatus", VersionId, ViewStatus, viewing.record),

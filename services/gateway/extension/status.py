@@ -161,7 +161,7 @@ class Statuses:
     async def batch(self, question: BatchQuestion, call: Call) -> bytes:
         """Which of these versions have a finished investigation, and how many findings: an encoded `BatchAnswer`.
 
-        To build a hundred models takes longer than all the rest. Raises: Unavailable.
+        Encoded without models, since building a hundred takes longer than all the rest. Raises: Unavailable.
         """
         counts = await self._reads.claim_counts(question.posts)
         statuses = [
