@@ -1,4 +1,4 @@
-"""How often a shown correction is wrong, as far as people outside have reviewed; computed at most once a minute."""
+"""How often a shown correction is wrong, by external reviews; computed at most once a minute."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Everything that the page shows. Shapes: `drawn` counts each finding once; `refusals` of REFUSED_DAYS."""
+    """Everything that the page shows. Shapes: `drawn` counts each finding once; `refusals` are of REFUSED_DAYS."""
 
     at: datetime
     drawn: int
@@ -141,7 +141,7 @@ def show_accuracy(known: Accuracy) -> dict[str, object]:
 
 
 def describe_accuracy(known: Accuracy) -> dict[str, object]:
-    """The same figures for machines. Shapes: a bound is a share from 0 to 1, or None: not measured."""
+    """The figures for `/accuracy.json`. Shapes: a bound is a share from 0 to 1, or None if it was not measured."""
     return {
         "at": naming.machine_time(known.at),
         "confidence": CONFIDENCE,

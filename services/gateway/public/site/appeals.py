@@ -1,4 +1,4 @@
-"""The page of one appeal, without the words of who appealed."""
+"""The page of one appeal, without the appellant's words."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _REFUSED: Final[Mapping[tuple[Prover, ProofOutcome], str]] = MappingProxyType(
 
 
 async def show_appeal(record: PublicRecord, known: UUID) -> Values | None:
-    """Values of the template; None: there is no such appeal."""
+    """Values of the template; None if there is no such appeal."""
     async with record.open() as session:
         appeal = await session.appeals.one(known)
     if appeal is None:

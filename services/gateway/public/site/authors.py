@@ -46,7 +46,7 @@ async def list_authors(record: PublicRecord, words: str, after: str) -> Values:
 
 
 async def show_author(record: PublicRecord, known: UUID, after: str) -> Values | None:
-    """One author. Raises: BadQuestion: invalid cursor."""
+    """The page of one author, or None. Raises: BadQuestion: the cursor is not valid."""
     async with record.open() as session:
         author = (await session.authors.by_id([known])).get(known)
         if author is None:

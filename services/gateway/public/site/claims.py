@@ -1,4 +1,4 @@
-"""The pages of the catalogue: claims with what a model estimates of them. Nothing here is a correction."""
+"""The pages of the catalogue: claims with a model's estimates. Nothing here is a correction."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class EvidenceView:
 
     @property
     def looked_up(self) -> str:
-        """What the look-up of its page found."""
+        """What the look-up of the source's page found."""
         return _LOOKED_UP.get(self.row.outcome or "", _UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioView:
-    """A reading of the claim with its sources."""
+    """A scenario of the claim with its sources."""
 
     row: ScenarioRow
     supporting: Sequence[EvidenceView]
@@ -59,7 +59,7 @@ class ScenarioView:
 
     @property
     def label(self) -> str:
-        """The estimate as words."""
+        """The estimate in words."""
         return describe_code(self.row.label)
 
 
@@ -71,7 +71,7 @@ class EditView:
 
     @property
     def kind(self) -> str:
-        """Its type as words."""
+        """The type of the change in words."""
         if self.row.edit_type == "MODERATION_ACTION":
             return "Hidden" if self.row.hidden else "Shown again"
         return _EDITS[self.row.edit_type]
@@ -90,7 +90,7 @@ class EditView:
 
 
 async def list_claims(record: PublicRecord, text: str, after: str) -> Values:
-    """Values of the list. What cannot be asked is said on the page."""
+    """Values of the list's template. An invalid query is reported on the page."""
     refusal, rows = None, []
     try:
         if len(text) > QUERY_CHARACTERS or "\0" in text:
@@ -105,7 +105,7 @@ async def list_claims(record: PublicRecord, text: str, after: str) -> Values:
 
 
 async def show_claim(record: PublicRecord, id_: UUID, now: datetime) -> Values | None:
-    """Values of one claim's page; None: it is hidden, or there is none."""
+    """Values of one claim's template; None if it is hidden or does not exist."""
     async with record.open() as session:
         contents = await session.catalogue.one(id_)
     if contents is None:
@@ -125,7 +125,7 @@ async def show_claim(record: PublicRecord, id_: UUID, now: datetime) -> Values |
 
 
 def describe_code(code: str) -> str:
-    """A code as words: `HIGHLY_LIKELY` is "Highly likely"."""
+    """A code in words: `HIGHLY_LIKELY` is "Highly likely"."""
     return code.replace("_", " ").capitalize()
 
 

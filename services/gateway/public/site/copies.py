@@ -31,7 +31,7 @@ class SourceArchive:
         self._copies = copies
 
     async def copy(self, request: Request, sha256: str) -> Response | None:
-        """The page with this hash; None: no finding cites it, or it was erased. Raises: Unavailable."""
+        """The page with this hash; None if no finding cites it, or it was erased. Raises: Unavailable."""
         if not _HASH.fullmatch(sha256):
             return None
         async with self._record.open() as session:
@@ -46,7 +46,7 @@ class SourceArchive:
         return answer(request, data, "application/octet-stream", guards=headers)
 
     async def proof(self, request: Request, report: Report | None) -> Response | None:
-        """What proves the post of an investigation; None: it has no proof, or it was erased. Raises: Unavailable."""
+        """The proof of an investigation's post; None if it has none, or it was erased. Raises: Unavailable."""
         sha256 = None if report is None else report.proof_sha256
         data = None if sha256 is None else await self._copies.copy(sha256)
         if sha256 is None or data is None:

@@ -1,4 +1,4 @@
-"""The page of the decision log: the newest note, and what was decided lately, without words."""
+"""The page of the decision log: the newest note, and the newest decisions without their words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DecisionView:
 
     @property
     def at(self) -> datetime:
-        """When the log of events stored it."""
+        """When the event log stored the decision."""
         return datetime.fromtimestamp(self.entry.leaf.t / 1_000, UTC)
 
 

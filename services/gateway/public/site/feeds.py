@@ -58,7 +58,7 @@ def make_entry(base: str, card: Card) -> Entry:
 
 
 def make_appeal_entry(base: str, row: ListedAppeal) -> Entry:
-    """The entry of an appeal: what its page says, without the words of who appealed."""
+    """The entry of an appeal: what its page says, without the appellant's words."""
     demo, outcome = is_demo(row.provider), None if row.outcome is None else OUTCOMES[row.outcome]
     title = f"Appeal {(outcome or 'opened').lower()}: {KINDS[row.kind]}"
     objection = f"An objection to a result: {KINDS[row.kind]}."

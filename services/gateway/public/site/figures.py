@@ -34,13 +34,13 @@ class Counts:
 
     @property
     def incidence(self) -> float | None:
-        """The share of posts in which something was found."""
+        """The share of posts in which something was found; None without posts."""
         return self.flagged / self.posts if self.posts else None
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Everything the page of figures shows. Units: seconds; cost in millionths of a US dollar."""
+    """Everything the page of figures shows. `results`: over all time. Units: seconds; cost in micro-dollars."""
 
     at: datetime
     results: int

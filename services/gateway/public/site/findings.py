@@ -53,7 +53,7 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
-    """A finding on the page. `marked`: its place in the text is known. `passed`: what the gates by code say of it."""
+    """A finding on the page. `marked`: its place in the text is known. `passed`: the outcomes of gates by code."""
 
     id: str
     number: int
@@ -83,7 +83,7 @@ class Details:
 
 
 def show_investigation(base: str, details: Details, part: int = 1, finding: int | None = None) -> Values | None:
-    """Values of the template: of the part with a finding if that stands, else of a part; None: there is no such part.
+    """Values of the template for the part that shows `finding` if it stands, else for `part`; None without such a part.
 
     Further parts have findings only.
     """
@@ -151,7 +151,7 @@ def show_investigation(base: str, details: Details, part: int = 1, finding: int 
 
 
 def _name_prover(row: Report) -> Prover | None:
-    """What those are called who can prove that an appeal is theirs; None: nobody can."""
+    """What the site calls the people who can prove that an appeal is theirs; None if no one can."""
     prover = name_prover(row.platform)
     is_known = row.author_confirmed and (prover == "contributor" or row.author_name is not None)
     return prover if is_known and has_proof_place(row.platform) else None

@@ -21,7 +21,7 @@ from services.gateway.record.rows import Claim
 NAME: Final = "OpenErrata"
 DEMO_NAME: Final = "OpenErrata demonstration (a fixed catalogue; no model was asked)"
 ROOM: Final = 6_000
-"""The most characters of the described findings, of which there is at least one."""
+"""The most characters of the described findings; the first finding is always described."""
 _AROUND: Final = 60
 
 _IN_HTML: Final = str.maketrans(

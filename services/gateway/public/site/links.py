@@ -11,12 +11,12 @@ from urllib.parse import quote as percent
 
 _WEB: Final = re.compile(r"https?://[^\s\x00-\x1f\x7f\"<>\\^`{|}]+", re.IGNORECASE)
 LONGEST: Final = 120
-"""A quote of up to this many characters is quoted whole, of a longer one its beginning and end."""
+"""A quote of up to this many characters is quoted whole; of a longer one, its beginning and end."""
 _WORDS: Final = 5
 
 
 def safe_link(address: str | None) -> str | None:
-    """The URL if it is http or https."""
+    """The URL if it is http or https, else None."""
     return address if address and _WEB.fullmatch(address) else None
 
 

@@ -102,7 +102,7 @@ async def _load_cards(session: RecordSession, hits: list[Hit], text: str | None)
     cards = await session.investigations.cards(ids)
     if text is None:
         return [CardView(card) for card in cards]
-    passages = await session.investigations.passages(ids, text)  # each statement by itself: a post may be gone since
+    passages = await session.investigations.passages(ids, text)  # read separately: a post may be erased in between
     return [CardView(card, _highlight(card, passages[card.id], text)) for card in cards if card.id in passages]
 
 

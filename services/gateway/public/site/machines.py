@@ -1,4 +1,4 @@
-"""What machines read: feeds, maps of the site, and the files that browsers and crawlers ask for by themselves."""
+"""Routes for machines: feeds, sitemaps, and the files that browsers and crawlers request by themselves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Machines:
-    """Their routes. `base` is the address under which a request reaches this server."""
+    """Serves the routes for machines. `base` returns the origin under which a request reaches this server."""
 
     subscriptions: Subscriptions
     templates: Templates

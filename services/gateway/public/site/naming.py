@@ -1,4 +1,4 @@
-"""Sites, models, times, numbers and what was found of a text, in words. Unknown values are shown as they are."""
+"""Sites, models, times, numbers and outcomes, in words. Unknown values are shown as they are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROVIDERS: Final = {"openai": "OpenAI", "anthropic": "Anthropic", "chat_completi
 
 
 def platform_name(platform: str) -> str:
-    """A site as people know it."""
+    """A site's name for readers."""
     return SITES.get(platform, platform.capitalize() if platform.isupper() else platform)
 
 
@@ -50,7 +50,7 @@ def describe_backing(row: BackedText, platform: str) -> str:
 
 
 def describe_gate(outcome: GateOutcome) -> str:
-    """What a gate by code said of a candidate; the bare code where this version knows none."""
+    """The outcome of a gate that decides by code, in words; a code that this version does not know as it is."""
     if outcome.outcome == "PASS":
         return next((meaning for gate, meaning in MEANINGS.items() if gate == outcome.gate), outcome.gate)
     return REASONS.get(outcome.code, outcome.code or outcome.gate)

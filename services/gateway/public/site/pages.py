@@ -1,4 +1,4 @@
-"""Pages that are made of several queries, or kept: each function returns the values of a template.
+"""Pages that take several queries or are cached: each method returns the values of a template.
 
 None: there is no such page.
 """
@@ -142,7 +142,7 @@ class Pages:
         return show_accuracy(await self._read_accuracy())
 
     async def accuracy_for_machines(self) -> Values:
-        """The same figures as a JSON object."""
+        """The figures of the page about accuracy, as a JSON object."""
         return describe_accuracy(await self._read_accuracy())
 
     async def _read_accuracy(self) -> Accuracy:

@@ -1,6 +1,6 @@
-"""The track record of a publisher of cited sources: its score, what it is made of, and its log.
+"""The track record of a publisher of cited sources: its score, the parts of the score, and its log.
 
-It says something about sources, and nothing about a post, so it looks unlike a correction and is in no list or feed.
+It is about sources and not about a post, so it looks unlike a correction and is in no list or feed.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _SCORED: Final[Mapping[str, str]] = MappingProxyType(
 
 
 async def show_publisher(record: PublicRecord, domain: str) -> Values | None:
-    """Values of the template; None: no such publisher is known."""
-    if "\0" in domain:  # PostgreSQL takes none
+    """Values of the template; None if no such publisher is known."""
+    if "\0" in domain:  # PostgreSQL does not accept NUL
         return None
     async with record.open() as session:
         row = await session.publishers.by_domain(domain.lower())
@@ -80,7 +80,7 @@ async def show_publisher(record: PublicRecord, domain: str) -> Values | None:
 
 
 async def describe_publisher(record: PublicRecord, given: str) -> dict[str, JsonValue] | None:
-    """The same as JSON, by id; None: no such publisher is known."""
+    """A publisher's track record as JSON, by id; None if no such publisher is known."""
     id_ = parse_id(given)
     if id_ is None:
         return None
@@ -129,7 +129,7 @@ def _list_parts(row: PublisherRow) -> Sequence[tuple[str, str, str]]:
 
 
 def _merge_log(scores: Sequence[ScoreRow], ratings: Sequence[RatingRow]) -> Sequence[tuple[object, str]]:
-    """What happened, newest first."""
+    """The log of scores and ratings, newest first."""
     scored = [
         (
             each.scored_at,

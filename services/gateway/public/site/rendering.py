@@ -24,7 +24,7 @@ _NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010
 
 @cache
 def _environment(css_path: str, catalogue: bool, desk: bool) -> Environment:
-    """One for all who show the same parts, since compiling a page takes 50 ms."""
+    """The environment of all templates with these settings; shared, since compiling a page takes 50 ms."""
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,

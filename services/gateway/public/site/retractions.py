@@ -37,7 +37,7 @@ class RetractionView:
 
     @property
     def cause(self) -> str:
-        """What led to it, in words."""
+        """The cause of the retraction, in words."""
         return CAUSES[self.row.cause]
 
     @property

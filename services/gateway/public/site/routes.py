@@ -42,11 +42,11 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("site")
 
 
 class _NoSuchPage(Exception):
-    """Nothing is at this address."""
+    """There is no page at this address."""
 
 
 def _id(request: Request) -> UUID:
-    """The id in the address. Raises: _NoSuchPage: it is none."""
+    """The id in the path. Raises: _NoSuchPage: the value is not a UUID."""
     known = parse_id(request.path_params["id"])
     if known is None:
         raise _NoSuchPage
@@ -61,7 +61,7 @@ def _number(request: Request, name: str) -> int:
 class Site:
     """The public pages as one router. `public_url`: where readers reach it; if empty, the request's host.
 
-    `jobs`: the job API is on, so the pages that explain its errors are there. `catalogue`: so are claims and sources.
+    `jobs`: with the pages that explain the job API's errors. `catalogue`: with the pages of claims and publishers.
     """
 
     def __init__(

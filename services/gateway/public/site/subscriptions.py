@@ -28,7 +28,7 @@ class Feed:
 
     @property
     def updated(self) -> datetime:
-        """When it last changed."""
+        """When an entry last changed."""
         return max((each.updated for each in self.entries), default=_NEVER)
 
 
@@ -39,7 +39,7 @@ class Subscriptions:
     record: PublicRecord
 
     async def feed(self, base: str, name: str) -> Feed | None:
-        """The newest corrections of all sites, or of one; results by their newest retraction; or the newest appeals."""
+        """The feed `all`, of a site, `retractions` or `appeals`, newest change first; None if there is no such feed."""
         if name == "retractions":
             return await self._retractions(base)
         if name == "appeals":
@@ -111,7 +111,7 @@ class Subscriptions:
 async def _load_cards(
     session: RecordSession, flagged: Sequence[UUID], *, platform: str | None = None, author: UUID | None = None
 ) -> list[Card]:
-    """The flagged investigations with those of which a finding was taken back, the newest change first."""
+    """The cards of flagged investigations, and of those whose findings changed, newest change first."""
     changed = await session.retractions.changed(platform, author, feeds.ENTRIES)
     cards = await session.investigations.cards(list(dict.fromkeys((*flagged, *changed))))
     return _by_change(cards)[: feeds.ENTRIES]

@@ -44,7 +44,7 @@ def show_watched(watched: WatchedRecord) -> dict[str, object]:
 
 
 def describe_watched(watched: WatchedRecord) -> dict[str, object]:
-    """The same for machines."""
+    """The same record for `/accuracy.json`."""
     return {
         "breakers": [_for_machines(asdict(each)) for each in watched.breakers],
         "volumes": [_for_machines(asdict(each)) for each in watched.variants],
