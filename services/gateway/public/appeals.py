@@ -1,6 +1,6 @@
-"""`POST /v1/appeals`: somebody objects to a result. It counts as a reader's until its author is proven (see `proofs`).
+"""`POST /v1/appeals`: opens an appeal against a result, a reader's until its author is proven (see `proofs`).
 
-What limits appeals is read from the tables; of two that come at once the stream takes one.
+What limits appeals is read from the tables; of two concurrent appeals against a result the stream accepts one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from services.gateway.record.repository import PublicRecord
 
 PATH: Final = "/v1/appeals"
 A_DAY: Final = 3
-"""Appeals of one network in 24 hours."""
+"""The most appeals from one network in 24 hours."""
 DAY: Final = timedelta(days=1)
 
 
@@ -49,7 +49,7 @@ def _check_link(link: str) -> str:
 
 
 class AppealRequest(BaseModel):
-    """What a reader sends, or the author. Fields that are unknown are refused."""
+    """An appeal as a reader, or the author, sends it. Unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -73,7 +73,7 @@ class AppealRequest(BaseModel):
 
 
 class AppealsEndpoint:
-    """Takes appeals."""
+    """Serves `/v1/appeals` as an ASGI application."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class AppealsEndpoint:
         return answer(201, {"appeal_id": str(event.appeal_id), "page": page, **token}, (b"location", page.encode()))
 
     def _admit(self, recent: Sequence[datetime], network: str) -> None:
-        """Count an appeal of a network. Raises: Refusal: it is one too many."""
+        """Count an appeal of a network. Raises: Refusal: the network's limit is reached."""
         if len(recent) >= A_DAY:
             wait_s = (recent[A_DAY - 1] + DAY - self._clock.now()).total_seconds()
         elif not self._taken.take(network):
@@ -152,7 +152,7 @@ class AppealsEndpoint:
 
 
 def read_form(body: bytes) -> bytes:
-    """The request that a form sends: links are lines of one field. Raises: Refusal: it is none."""
+    """Convert a form to a request in JSON; links are lines of one field. Raises: Refusal: the body is not a form."""
     try:
         fields = parse_qs(body.decode(), strict_parsing=True, max_num_fields=MOST_CLAIMS + 10)
     except ValueError:

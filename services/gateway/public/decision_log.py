@@ -1,6 +1,6 @@
 """`/log/v1/`: the decision log as C2SP tlog-tiles and tlog-proof define it, and proofs of single decisions.
 
-Tiles and bundles never change, so they are cached here and by everybody. Source: rows TR-10 and TR-17 of
+Tiles and bundles never change, so they are cached here and by clients. Source: rows TR-10 and TR-17 of
 docs/requirements/trust.md.
 """
 
@@ -36,7 +36,7 @@ CACHE_BYTES: Final = 16 * 1024 * 1024
 NOTE_TTL_S: Final = 2.0
 _RESULTS: Final = frozenset({"found", "nothing_found"})
 _ABOUT_THE_INSTANCE: Final = frozenset({"log", "variant", "breaker", "control_committed", "control_opened"})
-"""What these leaves commit to names no post, so everybody may read it."""
+"""What these leaves commit to names no post, so anyone may read it."""
 _IMMUTABLE: Final = {"cache-control": "public, max-age=31536000, immutable"}
 _NOTE: Final = {"cache-control": "public, max-age=5"}
 _TEXT: Final = "text/plain; charset=utf-8"
@@ -87,7 +87,7 @@ class DecisionLogEndpoint:
         return Proof(entry.index, hashes, _complete(note), write_extra(entry.data, openings))
 
     async def newest(self) -> PublishedNote | None:
-        """The newest published note; None: there is none."""
+        """The newest published note, or None."""
         found = await self._notes.get_or_make("newest", self._read_note)
         return found[0] if found else None
 
@@ -97,9 +97,9 @@ class DecisionLogEndpoint:
         return () if note is None else (note,)
 
     async def _prove(self, name: str, note: PublishedNote) -> Response:
-        """`name` is an index, an investigation's id, or both: `ID/INDEX`.
+        """Answer with the proof of a decision. `name` is an index, an investigation's id, or both: `ID/INDEX`.
 
-        The documents go to who knows the investigation: by their index alone, everybody could list what is in no list.
+        An index alone gives no documents about an investigation, or anyone could list what is in no list.
         """
         async with self._record.open_by_key() as session:
             id_, _, index = name.rpartition("/")
@@ -143,7 +143,7 @@ def _complete(note: PublishedNote) -> Note:
 
 
 async def _find_first(session: RecordSession, name: str) -> tuple[LogEntry, Sequence[Opening]] | None:
-    """By an index the leaf alone; by an investigation's id its first leaf."""
+    """Find a leaf by its index, with documents only if it is about the instance; or by an id, as `_find` does."""
     if (index := parse_number(name, 15)) is None:
         return await _find(session, name, "")
     entry = await session.decision_log.entry(index)
@@ -153,7 +153,7 @@ async def _find_first(session: RecordSession, name: str) -> tuple[LogEntry, Sequ
 
 
 async def _find(session: RecordSession, name: str, index: str) -> tuple[LogEntry, Sequence[Opening]] | None:
-    """A leaf about an investigation that may be shown; without an index its result, and not a failure before it."""
+    """Find a leaf about a public investigation; without an index its result, and not a failure before it."""
     id_ = parse_id(name)
     entries = () if id_ is None else await session.decision_log.of_public(id_)
     results = [entry for entry in entries if entry.leaf.k in _RESULTS] if index == "" else []

@@ -72,8 +72,8 @@ def _appeals() -> Schema:
         "409": "An appeal against this investigation is open already",
         "413": "The request is too large",
         "415": "The body is not JSON",
-        "429": "Too many appeals or requests of one network",
-        "503": "Something behind this service does not answer; try again",
+        "429": "Too many appeals or requests from one network",
+        "503": "A server that the gateway needs does not answer; try again",
     }
     return {
         "operationId": "openAppeal",
@@ -83,7 +83,7 @@ def _appeals() -> Schema:
         "is by the post's author, or by a contributor where there are many; they prove it by publishing the `token` "
         "of the answer where only they can, and naming that page.",
         "requestBody": {"required": True, "content": json_content({"$ref": REF.format(model=AppealRequest.__name__)})},
-        "responses": {"201": {"description": "It is stored", "content": json_content(_APPEAL)}, **refuse(refusals)},
+        "responses": {"201": {"description": "The appeal", "content": json_content(_APPEAL)}, **refuse(refusals)},
     }
 
 
@@ -96,20 +96,20 @@ def _proofs() -> Schema:
         "410": "The token has expired",
         "413": "The request is too large",
         "415": "The body is not JSON",
-        "429": "Too many requests of one network",
-        "503": "Something behind this service does not answer; try again",
+        "429": "Too many requests from one network",
+        "503": "A server that the gateway needs does not answer; try again",
     }
     return {
         "operationId": "offerProof",
         "tags": ["public"],
         "summary": "Name the page on which an author has published their appeal's token",
-        "description": "The site is asked soon afterwards; the appeal's page says what came of it.",
+        "description": "The site is asked soon afterwards; the appeal's page shows the outcome.",
         "parameters": [
             {"name": "appeal_id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
         ],
         "requestBody": {"required": True, "content": json_content({"$ref": REF.format(model=ProofRequest.__name__)})},
         "responses": {
-            "202": {"description": "It will be looked at", "content": json_content(_OFFERED)},
+            "202": {"description": "The page will be checked", "content": json_content(_OFFERED)},
             **refuse(refusals),
         },
     }
@@ -120,7 +120,7 @@ def _publisher() -> Schema:
         "operationId": "publisher",
         "tags": ["public"],
         "summary": "A source's track record",
-        "description": "Its score with the log of it, and the formula.",
+        "description": "Its score, the history of its score, and the formula.",
         "parameters": [
             {"name": "publisher_id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
         ],

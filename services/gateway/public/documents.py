@@ -34,7 +34,7 @@ class RecordDocuments:
     record: PublicRecord
 
     async def document(self, investigation_id: UUID) -> PublicResult | None:
-        """One finished investigation. Raises: Unavailable."""
+        """The document of a finished investigation, or None. Raises: Unavailable."""
         try:
             return await self._document(investigation_id)
         except BadQuestion as slow:

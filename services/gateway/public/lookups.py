@@ -1,6 +1,6 @@
-"""`/lookup/v1/`: the documents of private look-ups, as the notary stored them. No database is asked.
+"""`/lookup/v1/`: the documents of private look-ups, as the notary stored them. No database is read.
 
-Nothing of a request is counted by post: a bucket is all that it names. Source: rows TR-26 and TR-29 of
+No request is counted by post: it names only a bucket. Source: rows TR-26 and TR-29 of
 docs/requirements/trust.md.
 """
 
@@ -32,7 +32,7 @@ _OVERHEAD: Final = 512
 _BYTES: Final = (b"content-type", b"application/octet-stream")
 _JSON: Final = (b"content-type", b"application/json")
 _CACHING: Final = (b"cache-control", b"public, max-age=60, s-maxage=30")
-"""Our copy, a shared cache's and a reader's follow one another, and ten seconds of the notary: under two minutes."""
+"""A change is seen within two minutes: after our cache, a shared one, the reader's, and ten seconds of the notary."""
 _TEXT: Final = ((b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"))
 
 log = structlog.get_logger(__name__)
@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """A stored object with its tag; `data` None: there is none."""
+    """A stored object with its ETag; `data` is None if there is none."""
 
     data: bytes | None
     tag: str = ""
@@ -68,12 +68,12 @@ class LookupEndpoint:
                 scope["path"].removeprefix(PREFIX), header(dict(scope["headers"]), b"if-none-match")
             )
         except Unavailable as outage:
-            log.warning("unavailable", path=PREFIX, reason=str(outage))  # no bucket: it narrows down what is read
+            log.warning("unavailable", path=PREFIX, reason=str(outage))  # a bucket narrows down what is read
             reply = Reply(503, b"look-ups cannot be read now; please try again\n", _TEXT)
         await respond(without_body(send) if scope["method"] == "HEAD" else send, reply)
 
     def clear_caches(self) -> None:
-        """Read everything from the store again."""
+        """Drop cached objects."""
         self._cache.clear()
 
     async def _answer(self, path: str, tags: str) -> Reply:

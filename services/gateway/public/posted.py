@@ -1,4 +1,4 @@
-"""What readers send without an account: a JSON document, or a form on a page of this server."""
+"""Requests of readers without an account: a JSON document, or a form on a page of this server."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from services.gateway.record.question import BadQuestion
 JSON: Final = b"application/json"
 FORM: Final = b"application/x-www-form-urlencoded"
 ATTEMPTS: Final = 20
-"""Requests of one network at once, whatever comes of them; then one a minute."""
+"""The most requests of one network at once, successful or not; then one a minute."""
 Model = TypeVar("Model", bound=BaseModel)
 
 log = structlog.get_logger(__name__)
 
 
 class Refusal(Exception):
-    """The answer to what is not taken."""
+    """Ends a request with this response."""
 
     def __init__(self, status: int, message: str, *headers: tuple[bytes, bytes]) -> None:
         super().__init__(message)
@@ -46,12 +46,12 @@ class Refusal(Exception):
 
 
 def refuse_for(seconds: float, message: str) -> Refusal:
-    """The answer to one request too many, which may come again after so many seconds."""
+    """The response to one request too many, which may be sent again after so many seconds."""
     return Refusal(429, message, (b"retry-after", str(max(1, ceil(seconds))).encode()))
 
 
 class PostedRequests:
-    """Reads requests within the limits of their networks. `address` says where a request comes from."""
+    """Reads requests within the limits of their networks. `address` returns a request's client address."""
 
     def __init__(self, clock: Clock, address: Callable[[Scope], str], body_timeouts: BodyTimeouts) -> None:
         self._address = address
@@ -59,7 +59,7 @@ class PostedRequests:
         self._attempts = TokenBuckets(clock, burst=ATTEMPTS, every_s=60.0)
 
     async def read(self, scope: Scope, receive: Receive) -> tuple[bytes, str, bool]:
-        """The body, the network that it comes from, and whether it is a form; the body is read in any case.
+        """Read a request: its body, its network, and whether it is a form. The body is read in any case.
 
         Raises: Refusal.
         """
@@ -89,7 +89,7 @@ class PostedRequests:
 
 
 async def send_answer(send: Send, answering: Awaitable[Reply]) -> None:
-    """Send an answer, or the reason why there is none."""
+    """Send the response once it is ready, or the error that prevents it."""
     try:
         reply = await answering
     except Refusal as refusal:
@@ -101,7 +101,7 @@ async def send_answer(send: Send, answering: Awaitable[Reply]) -> None:
 
 
 def parse(model: type[Model], body: bytes) -> Model:
-    """Read a request. Raises: Refusal: it is none."""
+    """Parse a request from JSON. Raises: Refusal: the body is not valid."""
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
@@ -111,11 +111,11 @@ def parse(model: type[Model], body: bytes) -> Model:
 
 
 def answer(status: int, body: Mapping[str, str], *headers: tuple[bytes, bytes]) -> Reply:
-    """An answer without caching."""
+    """A JSON response that no cache stores."""
     common = ((b"content-type", b"application/json"), (b"cache-control", b"no-store"))
     return Reply(status, orjson.dumps(body), (*common, *headers))
 
 
 def go_to(page: str) -> Reply:
-    """Send a browser from its form to a page."""
+    """Redirect a browser from its form to a page."""
     return Reply(303, headers=((b"location", page.encode()), (b"cache-control", b"no-store")))

@@ -34,7 +34,7 @@ WINDOW: Final = timedelta(hours=PROOF_HOURS)
 
 
 class ProofRequest(BaseModel):
-    """What an author sends."""
+    """The address of the page with the token, as an author sends it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -50,21 +50,21 @@ def check_provable(platform: str) -> Platform:
 
 
 def check_by_author(target: AppealTarget, *, has_statement: bool) -> None:
-    """Raises: Refusal: who appeals cannot be proven to be the author, or a contributor makes a statement in public."""
+    """Raises: Refusal: authorship of this post cannot be proven, or a contributor makes a public statement."""
     site = check_provable(target.platform)
     if not target.is_confirmed or (target.author is None and site.prover == "author"):
         raise refuse_unknown()
     if has_statement and site.prover != "author":
-        raise Refusal(400, "statement: what is by many has no author who could make one.")
+        raise Refusal(400, "statement: a text by many contributors has no author who could make one.")
 
 
 def refuse_unknown() -> Refusal:
-    """Of an appeal as the author of a text whose author the site has not named."""
+    """The refusal of an author's appeal about a text whose author the site has not named."""
     return Refusal(400, "by_author: the site has not said who wrote this text; appeal as a reader.")
 
 
 class ProofsEndpoint:
-    """Takes the addresses of pages that prove who appeals."""
+    """Serves `/v1/appeals/<id>/proof` as an ASGI application."""
 
     def __init__(self, record: PublicRecord, facts: Facts, clock: Clock, posted: PostedRequests) -> None:
         self._record = record

@@ -108,7 +108,7 @@ class Redactor:
 
 
 def find_call(payload: JsonValue) -> tuple[dict[str, JsonValue], str | None]:
-    """The object of a recorded call that has its name and arguments, and the name; None: a tool without a name."""
+    """The part of a recorded call that holds name and arguments, and the name; None if the tool has no name."""
     if not isinstance(payload, dict):
         return {}, None
     function = payload.get("function")
@@ -118,7 +118,7 @@ def find_call(payload: JsonValue) -> tuple[dict[str, JsonValue], str | None]:
 
 
 def is_submission(payload: JsonValue) -> bool:
-    """Whether a recorded call's arguments are not published."""
+    """Whether a recorded call submits something, so that its arguments are not published."""
     _, name = find_call(payload)
     return name is not None and name not in LOOKUPS
 

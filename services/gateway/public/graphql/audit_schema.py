@@ -31,7 +31,7 @@ type InvestigationAttempt {
   inputHash: String!
   "SHA-256 of the stored transcript, from which all of this can be read again."
   transcriptHash: String
-  "What the model said last; null also where it is kept back."
+  "The model's last output; null also if it is withheld."
   outputText: String
   startedAt: DateTime!
   completedAt: DateTime
@@ -39,24 +39,24 @@ type InvestigationAttempt {
   error: AttemptError
   "Arguments by which the model submits something are left out, and so are texts that repeat a rejected candidate."
   toolCalls: [ToolCall!]!
-  "Null where no transcript could be read, and of all attempts but the last ten."
+  "Null if no transcript could be read, and for all attempts but the last ten."
   request: AttemptRequest
-  "The first hundred; empty also where they are kept back."
+  "The first hundred; empty also if they are withheld."
   reasoningSummaries: [String!]!
   "Pages that the provider's own search gave the model to cite: each once, the first hundred."
   citations: [Citation!]!
 }
-"What the model was sent at first; what it was sent later are the answers to its tool calls."
+"The first request to the model; later ones add the answers to its tool calls."
 type AttemptRequest {
   instructions: String!
   """Metadata and text of the post, and of an update the findings of the earlier version and what has changed; at most
   200,000 characters of it."""
   input: String!
-  "How many characters it had."
+  "The number of characters of the whole input."
   inputCharacters: Int!
   tools: [RequestedTool!]!
   reasoningEffort: String
-  "How the provider was asked to sum up what the model thinks."
+  "How the provider was asked to summarise the model's reasoning."
   reasoningSummary: String
 }
 "A tool that the model was offered."
@@ -67,7 +67,7 @@ type RequestedTool {
 }
 type Citation { type: String! url: String title: String }
 enum CandidateState { PENDING APPROVED REJECTED FAILED }
-"What became of one candidate; a rejected one is not shown, since it was found not to be wrong."
+"The outcome of one candidate; the text of a rejected one is not shown, since it was not found wrong."
 type ValidationResult {
   claimId: ID!
   attempt: Int
@@ -75,19 +75,19 @@ type ValidationResult {
   gate: String
   proposedAt: DateTime!
   decidedAt: DateTime
-  "The investigation of an earlier version from which it was kept."
+  "The investigation of an earlier version from which the candidate was retained."
   retainedFrom: ID
-  "The model that took the second look, if one did."
+  "The model that reviewed the candidate, if one did."
   model: String
   totalTokens: Int
-  "SHA-256 of the stored transcript of the second look."
+  "SHA-256 of the stored transcript of the review."
   transcriptHash: String
-  "Looks at it that ended without a verdict, the last twenty; another one may have followed."
+  "Reviews that ended without a verdict, the last twenty; another one may have followed."
   failures: [ReviewFailure!]!
-  "The gates that judged it by code, in their order; none in older results."
+  "The gates that judged the candidate by code, in their order; empty in older results."
   gates: [GateOutcome!]!
 }
-"What a gate said: PASS, or FAIL with a code."
+"The outcome of a gate: PASS, or FAIL with a code."
 type GateOutcome { gate: String! outcome: String! code: String }
 type ReviewFailure { round: Int! reason: String! statusCode: Int at: DateTime! }
 "Why the site could not confirm the text, as a short code; it may have confirmed it later."
@@ -99,14 +99,14 @@ type InvestigationAudit {
   requestedBy: String
   queuedAt: DateTime!
   parentInvestigationId: ID
-  "Of an update, what changed since the investigation before, as the model was told."
+  "For an update: what changed since the earlier investigation, as sent to the model."
   contentDiff: String
   contentHash: String!
   markdownSource: String!
   rendererVersion: String
-  "Null if the site was never asked in vain."
+  "Null if no attempt to verify the text has failed."
   verificationFailure: VerificationFailure
-  """Whether `outputText` and `reasoningSummaries` are kept back because some of what the model submitted is not
+  """Whether `outputText` and `reasoningSummaries` are withheld because some of what the model submitted is not
   published; they would repeat it in other words."""
   modelTextWithheld: Boolean!
   prompt: InvestigationPrompt!

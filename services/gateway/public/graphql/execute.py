@@ -35,7 +35,7 @@ from services.gateway.record.question import BadQuestion
 
 MAX_ERRORS: Final = 10
 CACHED_CHARS: Final = 200_000
-"""Of all parsed documents together; each character of a dense one takes 100 to 200 bytes."""
+"""Of all cached documents together; each character of a dense document takes 100 to 200 bytes when parsed."""
 _OVERHEAD: Final = 400
 MASKED: Final = {"message": "Unexpected error.", "extensions": {"code": "INTERNAL_SERVER_ERROR"}}
 

@@ -249,5 +249,5 @@ def _connection(nodes: Sequence[object], cursors: Sequence[str], first: int) -> 
 
 
 def _page(edges: Sequence[Edge], cursors: Sequence[str], *, has_next: bool) -> Connection:
-    """`cursors` are those of everything that was found, which may have no edge."""
+    """Build a page. `cursors` are those of all rows found, some of which may have no edge."""
     return Connection(edges, PageInfo(has_next, cursors[-1] if cursors else None))

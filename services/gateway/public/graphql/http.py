@@ -33,7 +33,7 @@ from services.gateway.public.graphql.execute import Answer, GraphQL
 
 PATH: Final = "/graphql"
 MAX_FIELDS: Final = 16
-"""Of a form or an address; each costs as much as a hundred bytes of JSON."""
+"""The most fields of a form or a query string; parsing each costs as much as a hundred bytes of JSON."""
 _JSON: Final = b"application/json; charset=utf-8"
 _RESPONSE: Final = b"application/graphql-response+json; charset=utf-8"
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -50,7 +50,7 @@ class GraphQLRequest:
 
 
 class BadRequest(Exception):
-    """The HTTP request is no valid GraphQL request."""
+    """The HTTP request is not a valid GraphQL request."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)

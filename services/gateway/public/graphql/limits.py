@@ -29,7 +29,7 @@ from graphql import (
 )
 
 MAX_CHARACTERS: Final = 20_000
-"""White space and long strings are few tokens, yet the place of each error is found by reading from the beginning."""
+"""White space and long strings are few tokens, but to locate an error the text is read from its beginning."""
 MAX_TOKENS: Final = 2_000
 MAX_DEPTH: Final = 16
 MAX_ALIASES: Final = 20
@@ -38,7 +38,7 @@ MAX_REPETITIONS: Final = 10_000
 """The sum of squares of how often each name is asked for, since fields of one name are compared with each other."""
 ROOT_COST: Final = 10
 READING_COST: Final = 1_000
-"""Counting within a time window reads all of the window, and to look for words may be to read every text."""
+"""Counting within a time window reads all of the window, and a search may read every text."""
 PAGE: Final = 20
 """The default size of a list."""
 
@@ -64,13 +64,13 @@ class QueryTooComplex(GraphQLError):
 
 
 def check_length(query: str) -> None:
-    """Check what parsing costs. Raises: QueryTooComplex."""
+    """Limit the cost of parsing. Raises: QueryTooComplex."""
     if len(query) > MAX_CHARACTERS:
         raise QueryTooComplex(f"The query has more than {MAX_CHARACTERS} characters; variables may hold longer texts.")
 
 
 def check_repetitions(document: DocumentNode) -> None:
-    """Check what validating costs. Shapes: the document is parsed, and may be invalid. Raises: QueryTooComplex."""
+    """Limit the cost of validating. Shapes: the document is parsed, and may be invalid. Raises: QueryTooComplex."""
     names: Counter[str] = Counter()
     pending: list[SelectionSetNode | None] = [getattr(each, "selection_set", None) for each in document.definitions]
     while pending:
@@ -87,7 +87,7 @@ def check_repetitions(document: DocumentNode) -> None:
 def check(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, variables: Mapping[str, object]
 ) -> None:
-    """Check the limits. Shapes: the document is valid. Raises: QueryTooComplex."""
+    """Limit depth, aliases and cost. Shapes: the document is valid. Raises: QueryTooComplex."""
     fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
     _Count(fragments, variables).fields(operation.selection_set, schema.query_type, 1, 1)
 

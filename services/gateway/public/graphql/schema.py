@@ -16,7 +16,7 @@ from services.gateway.public.graphql.audit_schema import AUDIT_SDL
 
 PLATFORM_SDL: Final = f"enum Platform {{ {' '.join(site.name for site in PLATFORMS)} }}"
 SDL: Final = '''
-"""A moment: RFC 3339 with any offset when asked, always UTC with milliseconds when answered."""
+"""A date and time of RFC 3339: with any offset in arguments, always in UTC with milliseconds in answers."""
 scalar DateTime
 
 """Whether the site itself confirmed the text, or only readers vouch for it."""
@@ -27,7 +27,8 @@ type InvestigationOrigin {
   "When the site first confirmed the text; it may have been after the investigation."
   serverVerifiedAt: DateTime
   """When enough readers of different networks, or one with a key, had seen the same text.
-  Without this and without `serverVerifiedAt`, an investigation is in no list, feed or figure, and answers only here."""
+  Without this and without `serverVerifiedAt`, an investigation is in no list, feed or figure; only its id or post find
+  it."""
   corroboratedAt: DateTime
 }
 
@@ -39,9 +40,9 @@ type PublicInvestigation {
   corroborationCount: Int!
   checkedAt: DateTime!
   promptVersion: String!
-  "As a name of an enum, such as `OPENAI`."
+  "In the form of an enum's value, such as `OPENAI`."
   provider: String!
-  "The model's family as a name of an enum, such as `OPENAI_GPT_5`; the audit has the id that was asked."
+  "The model's family in the form of an enum's value, such as `OPENAI_GPT_5`; the audit has the requested model."
   model: String!
   "SHA-256 of the text that was investigated."
   contentHash: String!
@@ -53,7 +54,7 @@ type PublicPost {
   platform: Platform!
   externalId: String!
   url: String!
-  "As the site says; null where only readers name one."
+  "The author that the site names; null if only readers name one."
   author: Author
 }
 
@@ -61,26 +62,26 @@ type PublicSource {
   url: String!
   title: String!
   snippet: String!
-  "What was found when the page was looked at; null if nobody has."
+  "The newest check of the page; null if it was never checked."
   check: SourceCheck
 }
 
-"One look at a page that a finding cites."
+"A check of a page that a finding cites."
 type SourceCheck {
   "`found`: the snippet is on the page; `missing`: it is not; `unavailable`: there was no page; `unchecked`."
   status: String!
   reason: String
   finalUrl: String
-  "SHA-256 of the page as it came."
+  "SHA-256 of the page as fetched."
   pageHash: String
   sizeBytes: Int
   mediaType: String
   fetchedAt: DateTime
-  "Where this server shows the page as it came."
+  "The path under which this server shows the page as fetched."
   archivedCopy: String
 }
 
-"A sentence found wrong, with why and by whose word."
+"A sentence found wrong, with the reasons and sources."
 type PublicClaim {
   id: ID!
   "The sentence, verbatim."
@@ -103,17 +104,17 @@ type WithdrawnClaim {
   id: ID!
   "The sentence, verbatim."
   text: String!
-  "What was said, of a retracted finding."
+  "What the finding said; null while it is suspended."
   summary: String
   state: WithdrawnState!
-  "What led to it, such as `OPERATOR`."
+  "What led to the withdrawal, such as `OPERATOR`."
   cause: String!
   "Why, in a sentence for readers."
   note: String!
   changedAt: DateTime!
 }
 
-"What the author of the post, who is proven, says about a finding; a newer one about it takes its place."
+"What the proven author of the post says about a finding; a newer statement about it replaces this one."
 type AuthorStatement {
   claimId: ID!
   appealId: ID!
@@ -127,7 +128,7 @@ type LoggedDecision {
   "What was decided, such as `found` or `retracted`."
   kind: String!
   recordedAt: DateTime!
-  "Where the proof is: a tlog-proof of C2SP, with the documents that the leaf commits to."
+  "The path of the proof: a tlog-proof of C2SP, with the documents that the leaf commits to."
   proof: String!
 }
 
@@ -137,9 +138,9 @@ type PublicInvestigationResult {
   "The findings that stand."
   claims: [PublicClaim!]!
   withdrawnClaims: [WithdrawnClaim!]!
-  "What the author says about findings, once it is proven that they are."
+  "What the author of the post says about findings, once their authorship is proven."
   authorStatements: [AuthorStatement!]!
-  "What of it stands in the decision log, the first decision first; empty without a log."
+  "The decisions about the investigation in the decision log, oldest first; empty without a log."
   decisions: [LoggedDecision!]!
 }
 
@@ -175,7 +176,7 @@ type SearchInvestigationsResult { investigations: [SearchInvestigationSummary!]!
 type PublicMetrics {
   totalInvestigatedPosts: Int!
   investigatedPostsWithFlags: Int!
-  "Flagged posts by investigated posts; 0 if there are none."
+  "The share of investigated posts that are flagged; 0 if there are none."
   factCheckIncidence: Float!
 }
 
@@ -209,20 +210,20 @@ enum SearchOrder {
 }
 enum SearchField { TITLE AUTHOR URL CLAIM TEXT }
 type HighlightPart { text: String! matches: Boolean! }
-"A passage that matches, in order; the parts put together are the passage."
+"A passage that matches; its parts, put together in order, are the passage."
 type Highlight { field: SearchField! parts: [HighlightPart!]! }
 type InvestigationEdge {
   cursor: String!
   node: SearchInvestigationSummary!
   title: String
   authorName: String
-  "Whether the site itself names this author; otherwise it is according to readers."
+  "Whether the site itself names this author; otherwise only readers do."
   authorConfirmed: Boolean!
   highlights: [Highlight!]!
 }
 type InvestigationConnection { edges: [InvestigationEdge!]! pageInfo: PageInfo! }
 
-"What a reader sent and what the site says differ."
+"A difference between what a reader sent and what the site says."
 type IntegrityAnomaly {
   observationId: ID!
   kind: String!
@@ -238,10 +239,10 @@ type IntegrityAnomalyConnection { edges: [IntegrityAnomalyEdge!]! pageInfo: Page
 type Query {
   "One finished investigation; null if there is none with this id."
   publicInvestigation(investigationId: ID!): PublicInvestigationResult
-  "Every finished investigation of a post, newest first; also of texts that nobody but a reader vouches for."
+  "Every finished investigation of a post, newest first; also of texts that only readers vouch for."
   postInvestigations(platform: Platform!, externalId: String!): PostInvestigationsResult!
   """Finished investigations of texts that their site confirms or enough readers corroborate, newest first; `query` is
-  looked for in text, title, author, address and findings."""
+  searched for in text, title, author, address and findings."""
   searchInvestigations(
     query: String
     platform: Platform
@@ -249,10 +250,10 @@ type Query {
     limit: Int = 20
     offset: Int = 0
   ): SearchInvestigationsResult!
-  "How many posts were investigated and how many of them flagged, among those listed; both bounds are inside."
+  "The number of listed posts that were investigated, and of those flagged; both bounds are inclusive."
   publicMetrics(platform: Platform, authorId: ID, windowStart: DateTime, windowEnd: DateTime): PublicMetrics!
 
-  "The same search, ranked and highlighted, with pages that begin after a cursor."
+  "The same search, ranked and highlighted, and paged by cursor."
   search(
     query: String
     platform: Platform
@@ -263,7 +264,7 @@ type Query {
   ): InvestigationConnection!
   "One author; null if there is none with this id, or if only readers name it."
   author(id: ID!): Author
-  "Authors in the order of their names; `query` is looked for in the name."
+  "Authors in the order of their names; `query` is searched for in the name."
   authors(query: String, platform: Platform, first: Int = 20, after: String): AuthorConnection!
   "Contradictions between readers and sites, newest first."
   integrityAnomalies(

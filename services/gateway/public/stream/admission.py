@@ -1,4 +1,4 @@
-"""Admission of clients of `/events`: limits in all and per network, and a rate limit of connections per network.
+"""Admission of clients of `/events`: limits of clients in total and per network, and of connects per network.
 
 A client that keeps reconnecting costs more than one that stays connected.
 """

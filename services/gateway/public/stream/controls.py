@@ -1,6 +1,6 @@
-"""The log as clients of `/events` may see it: without what is found in controls, of which nothing is published.
+"""The log as clients of `/events` may see it: without messages about controls, of which nothing is published.
 
-A run takes far longer than the tables lag behind its request, so they know it before its first finding.
+The tables know a control before its first finding: a run takes far longer than the tables lag behind its request.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Controls(Protocol):
     """Which investigations are controls. Raises: Unavailable."""
 
     async def find_controls(self, investigations: Collection[UUID]) -> Collection[UUID]:
-        """Those of them that are."""
+        """The controls among these investigations."""
 
 
 class WithoutControls:
-    """Reads another log and leaves them out. Raises: Unavailable."""
+    """Reads another log and leaves out messages about controls. Raises: Unavailable."""
 
     def __init__(self, log: EventLog, controls: Controls) -> None:
         self._log = log
@@ -57,5 +57,5 @@ class WithoutControls:
 
 
 def _find_run(subject: str) -> UUID | None:
-    """The investigation of a message; None: it is about something else."""
+    """The investigation that a message is about, or None."""
     return UUID(subject.rpartition(".")[2]) if subject.startswith(_OF_RUNS) else None

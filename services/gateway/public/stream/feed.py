@@ -58,7 +58,7 @@ class Feed:
         page: int = PAGE,
     ) -> None:
         """`invalidated`: called with the sequence of a fact that changes what was shown: an erasure, once the window is
-        free of what it erased, or what became of a published finding.
+        free of what it erased, or a change of a published finding.
         """
         self.log = log
         self._invalidated = invalidated
@@ -135,7 +135,7 @@ class Feed:
             if at < window.floor:
                 floor = window.floor  # read before the page, since it may rise meanwhile
                 page = await self._page(question, at)
-                # Of what came later the page may lack some: each pattern is read at its own moment. The window has it.
+                # The page may lack some later messages, since each pattern is read at its own time; the window has all.
                 held = [each for each in page.messages if each.sequence <= floor]
                 found = [encode_frame(each.sequence, each.subject, each.data) for each in held]
                 at = held[-1].sequence if page.more and len(held) == len(page.messages) else floor

@@ -36,9 +36,9 @@ class BadQuestion(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`after`: the last event that the client has, None for new events only.
+    """A request to `/events`. `after`: the last event that the client has, None for new events only.
 
-    `types` are subjects without key; empty: all. `investigation` is a key.
+    `types` are subjects without key, all of them if empty. `investigation` is a key.
     """
 
     after: int | None = None
