@@ -44,7 +44,7 @@ PROBE_TIMEOUT_S = 8.0
 
 
 class BusFacts:
-    """The log over the broker."""
+    """Publishes events over the broker; waits for answers, and for the read model."""
 
     def __init__(self, bus: Bus, positions: Positions, *, answer_timeout_s: float, catch_up_timeout_s: float) -> None:
         self._bus = bus
@@ -98,7 +98,7 @@ class BusFacts:
 
 
 class BusEvents:
-    """The log as the event stream reads it."""
+    """Reads and follows the log for the event stream."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -116,7 +116,7 @@ class BusEvents:
 
 
 class BusLabels:
-    """Labels in the log."""
+    """Follows the labels in the log."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -141,7 +141,7 @@ class ServerSpace:
         self._folder = folder
 
     async def free_bytes(self) -> float:
-        """The least of: the account's limit, each stream's limit, the disk of embedded servers."""
+        """The smallest of the free space of the broker account, of each stream, and of the embedded servers' disk."""
         with or_unavailable("broker", Retry):
             left = await read_storage_left(self._bus, (ERRATA.name, VIEWS.name))
         if self._folder is not None:
@@ -162,14 +162,14 @@ class GatewayBlobs:
                 return await self._blobs.put_text(text)
 
     async def copy(self, sha256: str) -> bytes | None:
-        """The archived page with this hash."""
+        """The archived page with this hash, or None."""
         with suppress(BlobMissing), or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._blobs.get(sha256)
         return None
 
     async def get(self, name: str) -> bytes | None:
-        """The document of a look-up under this name."""
+        """The document stored under this name, or None."""
         with or_unavailable("blob store", BlobsUnavailable, TimeoutError):
             async with asyncio.timeout(BLOB_TIMEOUT_S):
                 return await self._blobs.get_named(name)

@@ -33,7 +33,7 @@ from services.gateway.settings import CatalogueSettings, GatewaySettings
 
 
 def open_jobs(host: Host, settings: GatewaySettings, record: PublicRecord) -> JobDependencies:
-    """What the job API works with."""
+    """Open the dependencies of the job API."""
     audits, jobs = load(AuditSettings), BusJobLog(host.bus)
     return JobDependencies(
         log=jobs,
@@ -51,7 +51,7 @@ def open_jobs(host: Host, settings: GatewaySettings, record: PublicRecord) -> Jo
 async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServer:
     """Bind the port and serve until the host stops.
 
-    Raises: kit.http.CannotListen. SettingsError: the public URL is not set, or half a labeler is.
+    Raises: kit.http.CannotListen. SettingsError: the public URL is not set, or the labeler's settings are not valid.
     """
     settings = settings or load(GatewaySettings)
     if host.servers_given and not settings.public_url:
@@ -111,7 +111,7 @@ async def build(host: Host, settings: GatewaySettings | None = None) -> HttpServ
     host.public_url = host.public_url or server.url
     host.check("gateway-http", server.problem)
     host.on_stop(server.stop)
-    host.on_stop(gateway.events.stop)  # first: the server waits for requests under way, and these have no end
+    host.on_stop(gateway.events.stop)  # before `server.stop`, which waits for open requests: streams never end
     if gateway.labels is not None:
         host.on_stop(gateway.labels.stop)
     if gateway.jobs is not None:

@@ -1,4 +1,4 @@
-"""Assembles the gateway from its ports: what serves which address, and what it is given."""
+"""Assembles the gateway from its ports: builds each endpoint with its dependencies and settings."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Dependencies:
 
 
 def assemble(settings: GatewaySettings, dependencies: Dependencies, *, catalogue: bool = False) -> Gateway:
-    """The ASGI application over these dependencies. `catalogue`: claims have public pages."""
+    """Build the ASGI application. `catalogue`: claims have public pages."""
     clock, metrics = dependencies.clock, Metrics(dependencies.registry)
     registration = Registration(
         dependencies.reads,
@@ -250,7 +250,7 @@ def open_desk(
     metrics: Metrics,
     body_timeouts: BodyTimeouts,
 ) -> Desk:
-    """The desk over what the job API works with."""
+    """Build the desk, which shares the job API's dependencies and limits."""
     return Desk(
         keys,
         dependencies.master_keys,

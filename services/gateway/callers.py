@@ -1,4 +1,4 @@
-"""Identifies callers by headers and socket. It rejects no request.
+"""Identifies callers by headers and socket; rejects no request.
 
 A caller with an inactive key is anonymous, and missing or wrong signatures are only counted: the extension works
 without either.
@@ -26,7 +26,7 @@ def header(headers: Headers, name: bytes) -> str:
 
 
 class Callers:
-    """Identifies callers. Units: `trusted_proxies` is how many of our own proxies a request passes."""
+    """Identifies callers. `trusted_proxies`: the number of our own proxies that a request passes."""
 
     def __init__(self, keys: InstanceKeys, *, trusted_proxies: int, hmac_secret: SecretStr) -> None:
         self._keys = keys

@@ -23,7 +23,10 @@ def write_key(*parts: str) -> str:
 def cut_page(
     rows: Sequence[Row], size: int, key: Callable[[Row], tuple[datetime, UUID]]
 ) -> tuple[Sequence[Row], str | None]:
-    """A page of rows, of which one more was read, and the cursor of the next page; None: it is the last."""
+    """The first `size` rows, and the next page's cursor, or None on the last page.
+
+    Shapes: `rows` holds `size` + 1 rows if there is a next page.
+    """
     if len(rows) <= size:
         return rows, None
     at, id_ = key(rows[size - 1])
@@ -31,7 +34,7 @@ def cut_page(
 
 
 def read_key(cursor: str, read: Callable[..., Key]) -> Key:
-    """Decode a cursor; `read` makes the key of its parts, or raises ValueError.
+    """Decode a cursor; `read` builds the key from its parts, or raises ValueError.
 
     Raises: BadQuestion: the cursor was not made by `write_key` from such parts.
     """
@@ -41,35 +44,35 @@ def read_key(cursor: str, read: Callable[..., Key]) -> Key:
             raise ValueError("a cursor is a list")
         return read(*map(require_storable, parts))
     except (TypeError, ValueError, RecursionError):
-        raise BadQuestion("This cursor is none of ours.") from None
+        raise BadQuestion("This cursor is not valid.") from None
 
 
 def parse_author_key(name: str, author_id: str) -> tuple[str, UUID]:
-    """The key of an author in the order of names."""
+    """Parse an author's key in the order of names. Raises: ValueError."""
     return name, UUID(author_id)
 
 
 def parse_anomaly_key(detected_at: str, observation_id: str, kind: str) -> tuple[datetime, UUID, str]:
-    """The key of an anomaly in the order of time."""
+    """Parse an anomaly's key in the order of time. Raises: ValueError."""
     return datetime.fromisoformat(detected_at), UUID(observation_id), kind
 
 
 def parse_retraction_key(changed_at: str, claim_id: str) -> tuple[datetime, UUID]:
-    """The key of a retraction in the order of time."""
+    """Parse a retraction's key in the order of time. Raises: ValueError."""
     return datetime.fromisoformat(changed_at), UUID(claim_id)
 
 
 def parse_entry_key(updated_at: str, entry_id: str) -> tuple[datetime, UUID]:
-    """The key of an entry in the order of changes. Raises: ValueError."""
+    """Parse an entry's key in the order of changes. Raises: ValueError."""
     at = datetime.fromisoformat(updated_at)
     if at.tzinfo is None:
-        raise ValueError("no moment")
+        raise ValueError("a time has a time zone")
     return at, UUID(entry_id)
 
 
 def require_storable(part: object) -> str:
     """Check that PostgreSQL can store a text: no NUL, no lone surrogate. Raises: ValueError."""
     if not isinstance(part, str) or "\0" in part:
-        raise ValueError("no text")
+        raise ValueError("a part is a text without NUL")
     part.encode()
     return part

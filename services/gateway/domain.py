@@ -1,6 +1,6 @@
-"""The gateway's pure decisions: versions and keys it accepts, who may what, viewer hashes, retries of failed runs.
+"""The gateway's pure decisions: accepted versions and keys, rights, viewer hashes, retries of failed runs.
 
-The hashes are stored in events: with another formula, one viewer would count as two.
+The hashes are stored in events: if their formula changed, one viewer would count as two.
 """
 
 from __future__ import annotations
@@ -63,22 +63,22 @@ def parse_id(text: str) -> UUID | None:
 
 
 def parse_number(text: str, digits: int) -> int | None:
-    """Parse a whole number of at most so many digits; None if it is anything else."""
+    """Parse a whole number of at most `digits` digits; None if `text` is anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
 
 
 def write_base64(data: bytes) -> str:
-    """Bytes for addresses and cookies, without padding."""
+    """Encode bytes as URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
 def read_base64(text: str) -> bytes:
-    """What `write_base64` wrote. Raises: ValueError: it wrote nothing like this."""
+    """Decode the output of `write_base64`. Raises: ValueError: `text` is not URL-safe base64."""
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
 def is_well_formed_user_key(text: str) -> bool:
-    """Whether this has the form of a provider's key, without which no run on a reader's account is started."""
+    """Whether `text` has the form of a provider's API key; only such a key may pay for a run."""
     return _USER_KEY.fullmatch(text) is not None
 
 
@@ -90,7 +90,7 @@ def key_hash(api_key: str) -> str:
 def derive_viewer_key(instance_key_hash: str | None, address: str, user_agent: str) -> str:
     """The viewer's hash: of the instance key, otherwise of address and browser. Source: docs/protocol.md 4.
 
-    Not cached: a browser may name itself in 400 KB, and a cache of hashes would keep them all.
+    Not cached: a User-Agent may be 400 KB long, and the cache would keep each as a key.
     """
     who = f"anon:{address}:{user_agent}" if instance_key_hash is None else f"apikey:{instance_key_hash}"
     return sha256(who.encode()).hexdigest()
@@ -109,8 +109,8 @@ def derive_ip_range_key(prefix: str) -> str:
 def resolve_client_address(peer: str, forwarded_for: str, trusted_proxies: int) -> str:
     """The reader's address: the socket's, or the one that the outermost of our own proxies saw.
 
-    Entries further left in `forwarded_for` were written by the client and are not trusted; a chain shorter than our
-    proxies did not pass them. Some proxies add the port, with which every connection would be a network of its own.
+    Entries further left in `forwarded_for` were written by the client and are not trusted; a request with fewer entries
+    did not pass all our proxies. A port, which some proxies add, is removed: every connection has another one.
     """
     if trusted_proxies == 0:
         return peer
@@ -123,7 +123,7 @@ def resolve_client_address(peer: str, forwarded_for: str, trusted_proxies: int) 
 
 
 def find_occurrence_fault(occurrences: Sequence[ObservedImage], text_length: int | None) -> str | None:
-    """What is wrong with an observation's pictures; None if nothing.
+    """The first fault in an observation's pictures, or None.
 
     Units: `text_length` is in UTF-16 units of the reader's own normalised text, None if it is not known yet. Whether
     the pictures fit the site's text is not checked here.
@@ -173,10 +173,10 @@ class InstanceKey:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """How a run ended without a result.
+    """A run's failure, and the retries before it.
 
-    Shapes: `requested_sequence` is that of its last request, if known. `retries` are those of the last 24 hours,
-    without runs for which a reader's key could not be used; `own_retries` are those that the instance paid for.
+    `requested_sequence` is the sequence of the run's last request, if known. `retries` counts the retries of the last
+    24 hours, except those whose reader's key could not be used; `own_retries` only those that the instance paid for.
     `of_a_reader`: a reader's key was to pay for the last run; `of_the_key`: that key was the cause of the failure.
     """
 
@@ -211,8 +211,8 @@ FIRST_ROUND: Final = Round(1, 0)
 def next_round(failure: Failure, now: datetime, rules: RetryRules, *, own_key: bool) -> Round | None:
     """The round that may follow a failed one; None if it is too early, or the day's retries are used up.
 
-    `own_key`: the reader would pay. A failure on a reader's account delays only requests with readers' keys, or any
-    reader could keep a post from being checked; a failure of the key itself delays none.
+    `own_key`: the reader would pay. A failure on a reader's account delays only requests with readers' keys: otherwise
+    any reader could keep a post from being checked. A failure of the key itself delays no request.
     """
     if failure.failed_at is None or failure.requested_sequence is None:
         return None

@@ -32,12 +32,12 @@ class ServerHealth:
         self.standstill = Standstill(ERRATA.name, position=reads.position, end=partial(read_last_sequence, bus))
 
     async def find_failing(self) -> tuple[str, ...]:
-        """Names of what does not answer within two seconds or makes no progress."""
+        """Servers that do not answer within two seconds; if all do, the projector if it makes no progress."""
         servers = await _failing({"broker": _check(self._bus.writes.problem()), "database": self._reads.alive()})
         return servers or await _failing({"projector": _check(self.standstill.problem())})
 
     async def find_degraded(self) -> tuple[str, ...]:
-        """The blob store, unless it answers within two seconds: long texts cannot be stored without it."""
+        """The blob store if it does not answer within two seconds: long texts cannot be stored without it."""
         return await _failing({"blobs": _check(self._blobs.problem())})
 
 
@@ -53,7 +53,7 @@ async def _failing(checks: dict[str, Awaitable[None]]) -> tuple[str, ...]:
 
 
 def _succeeded(check: asyncio.Future[None]) -> bool:
-    """A check that still runs is cancelled but not awaited: the driver would try for seconds to cancel its query."""
+    """Whether a check succeeded. One that still runs is cancelled, not awaited: the driver takes seconds to cancel."""
     if not check.done():
         check.add_done_callback(lambda late: late.cancelled() or late.exception())
         check.cancel()

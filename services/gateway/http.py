@@ -19,7 +19,7 @@ HeaderList = tuple[tuple[bytes, bytes], ...]
 BODY_BYTES: Final = 524_288
 """The extension's own limit. Source: docs/protocol.md 1.8."""
 DRAIN_BYTES: Final = 16 * 1024 * 1024
-"""Up to this size a body that is too large is read and dropped; a client that is still sending would see a reset."""
+"""A body above the limit is read and dropped up to this size, so that its client sees the reply, not a reset."""
 
 ALLOWED_HEADERS: Final = (
     b"access-control-allow-headers",
@@ -47,7 +47,7 @@ class ClientDisconnected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BodyTimeouts:
-    """Limits for reading a body: in all, and without any bytes. Units: seconds."""
+    """The longest time for a whole body, and for the wait between two of its chunks. Units: seconds."""
 
     whole_s: float
     idle_s: float
@@ -63,10 +63,10 @@ class Reply:
 
 
 def list_errors(invalid: ValidationError) -> list[ErrorDetails]:
-    """What is wrong with a body, without its words.
+    """The errors of a body, without the body's own words.
 
-    Of more than MAX_ERRORS only the number: the library describes all of them or none, and half a megabyte may hold a
-    quarter of a million.
+    More than MAX_ERRORS are only counted: pydantic describes either all or none, and a body of half a megabyte can have
+    a quarter of a million.
     """
     count = invalid.error_count()
     if count > MAX_ERRORS:
@@ -75,14 +75,14 @@ def list_errors(invalid: ValidationError) -> list[ErrorDetails]:
 
 
 def page_origin(public_url: str, host: str) -> str:
-    """Where readers reach the pages: the configured address, else the host that the request names."""
+    """The origin of the public pages: of the configured URL, else of the request's Host header."""
     if public_url:
         return public_url.rstrip("/")
     return f"http://{host if _HOST.fullmatch(host) else 'localhost'}"
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Whether this header names gzip, and with a weight above zero."""
+    """Whether an Accept-Encoding header lists gzip with a weight above zero."""
     for each in accept_encoding.lower().split(","):
         coding, _, weight = each.partition(";")
         if coding.strip() == "gzip":
@@ -91,7 +91,7 @@ def accepts_gzip(accept_encoding: str) -> bool:
 
 
 def names_tag(if_none_match: str, tag: str) -> bool:
-    """Whether this header names an ETag: its sender has what the tag stands for."""
+    """Whether an If-None-Match header lists this ETag, so that the client's copy is current."""
     return any(each.strip().removeprefix("W/") in (tag.removeprefix("W/"), "*") for each in if_none_match.split(","))
 
 
@@ -126,7 +126,7 @@ async def read_body(receive: Receive, content_length: bytes, timeouts: BodyTimeo
 
 
 async def _next(receive: Receive) -> Message:
-    """The server cancels the pending receive of a disconnected client; that is no cancellation of this task."""
+    """Receive; turn the server's cancellation of a disconnected client's receive into ClientDisconnected."""
     try:
         return await receive()
     except asyncio.CancelledError:
@@ -145,7 +145,7 @@ async def respond(send: Send, reply: Reply, cors: HeaderList = ANY_ORIGIN) -> No
 
 
 def with_common_headers(send: Send) -> Send:
-    """Wrap `send` for responses of a framework: any origin may read them."""
+    """Wrap `send` to add CORS for any origin, nosniff and Retry-After to a framework's responses."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -162,7 +162,7 @@ def _retry_header(status: int, headers: Iterable[tuple[bytes, bytes]]) -> Header
 
 
 def without_body(send: Send) -> Send:
-    """Wrap `send` for a HEAD request."""
+    """Wrap `send` to drop the body of a response to HEAD."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.body":

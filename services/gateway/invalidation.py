@@ -26,13 +26,13 @@ class CacheInvalidation:
         self._published = asyncio.Event()
 
     def invalidate(self, sequence: int) -> None:
-        """What was shown is changed by the event at this sequence."""
+        """Clear the caches now, and again once the read model has applied the event at this sequence."""
         self._upto = sequence
         self._clear_caches()
         self._published.set()
 
     async def run(self) -> None:
-        """Clear the caches again whenever the read model has applied such a fact."""
+        """Clear the caches whenever the read model has applied an event given to `invalidate`."""
         while True:
             await self._published.wait()
             self._published.clear()

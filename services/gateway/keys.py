@@ -32,12 +32,12 @@ class InstanceKeys:
         self._denied: Cache[str, bool] = Cache(clock, capacity=DENIALS, ttl_s=denied_s)
 
     async def rights(self, key_hash: str) -> frozenset[Right]:
-        """What this key may be used for; nothing if it is not active. Raises: Unavailable."""
+        """The rights of this key; empty if it is not active. Raises: Unavailable."""
         found = await self._find(key_hash)
         return frozenset() if found is None else found.rights
 
     async def principal(self, key_hash: str) -> Principal | None:
-        """The account that this key opens; None if it is not active or has no open account. Raises: Unavailable."""
+        """The key's account and rights; None if it is not active or has no open account. Raises: Unavailable."""
         found = await self._find(key_hash)
         return None if found is None or found.account is None else Principal(found.account, found.rights)
 
@@ -69,9 +69,9 @@ class KeyChecks:
         self._valid: Cache[str, bool] = Cache(clock, capacity=VALID_KEYS, ttl_s=VALID_S)
 
     async def require(self, caller: Caller) -> None:
-        """Check a well-formed key before it pays for a run. It is accepted while the provider is unavailable.
+        """Check a well-formed key before it pays for a run. While the provider is unavailable, any key is accepted.
 
-        Raises: Refused: the provider rejects the key, or its network tried too many.
+        Raises: Refused: the provider rejects the key, or its network tried too many keys.
         """
         if self._valid.get(key_hash(caller.user_key)):
             return
@@ -82,7 +82,7 @@ class KeyChecks:
             raise Refused("UNAUTHORIZED", verdict.message or "The provider does not accept this key.")
 
     async def _try(self, caller: Caller) -> KeyVerdict | None:
-        """None: its network tried too many."""
+        """Try the caller's key with the provider; None if the caller's network tried too many keys."""
         if not self._allowance.take(ip_range_prefix(caller.address)):
             return None
         verdict = await self._probe.probe(caller.user_key)

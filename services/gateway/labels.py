@@ -1,6 +1,6 @@
-"""The labeler's interface of the AT Protocol: labels by address, and the stream of all that were ever issued.
+"""The labeler's interface of the AT Protocol: labels by address, and the stream of all labels ever issued.
 
-A label is signed when it is first served: the log and the tables hold none of its signatures, and need no key.
+A label is signed when it is first served: log and tables hold no signatures, so only the gateway needs the key.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SUBSCRIBE: Final = f"{PREFIX}subscribeLabels"
 LIMIT: Final = 250
 PATTERNS: Final = 100
 SIGNED: Final = 10_000
-"""How many labels are kept with their signatures: one takes half a millisecond, and a page for anybody has 250."""
+"""How many signed labels are cached: a signature takes half a millisecond, and anyone may request 250 at once."""
 _JSON: Final = ((b"content-type", b"application/json"),)
 _ANY_PAGE: Final[HeaderList] = ((b"access-control-allow-origin", b"*"), (b"access-control-allow-headers", b"*"))
 """Clients of the protocol add headers of their own, such as `atproto-accept-labelers`."""
@@ -55,7 +55,7 @@ class LabelLog(Protocol):
         """The last sequence of the log."""
 
     def follow(self, after: int) -> AsyncGenerator[Sequence[tuple[int, LabelIssued]], None]:
-        """Labels after a sequence with their own, in batches as they are stored, without an end."""
+        """Yield batches of labels with their sequences, all after `after`, as they are stored; never ends."""
 
 
 class BadRequest(ValueError):
@@ -73,14 +73,14 @@ def _sign(label: Label, key: LabelKey) -> dict[str, Value]:
 
 @dataclass(frozen=True, slots=True)
 class Labeler:
-    """Who labels: a DID and its key."""
+    """The labeler's DID and signing key."""
 
     did: str
     key: LabelKey
 
     @classmethod
     def of(cls, settings: LabelerSettings) -> Labeler | None:
-        """The labeler of the settings, if they name one. Raises: SettingsError: only half of it."""
+        """The labeler of the settings, or None. Raises: SettingsError: DID or key is missing, or the key malformed."""
         if settings.did is None and settings.key is None:
             return None
         if settings.did is None or settings.key is None:
@@ -88,10 +88,10 @@ class Labeler:
         try:
             return cls(settings.did, LabelKey.parse(settings.key.get_secret_value()))
         except ValueError:
-            raise SettingsError("OPENERRATA_LABELER_KEY: no private key in hexadecimal, 64 digits") from None
+            raise SettingsError("OPENERRATA_LABELER_KEY: not a private key of 64 hexadecimal digits") from None
 
     def sign(self, label: IssuedLabel | LabelIssued) -> dict[str, Value]:
-        """A label under the labeler's name. Shapes: the result is not to be changed, since it is shared."""
+        """The label, signed by the labeler. The result is cached: do not modify it."""
         stated = Label(
             src=self.did,
             uri=label.uri,
@@ -106,14 +106,14 @@ class Labeler:
 
 @dataclass(frozen=True, slots=True)
 class LabelSource:
-    """Who labels, and the labels in the log."""
+    """The labeler, and the labels in the log."""
 
     labeler: Labeler
     log: LabelLog
 
 
 class LabelsEndpoint:
-    """Serves both methods until `stop`. Units: a write that takes longer than `stall_s` ends a stream."""
+    """Serves `queryLabels` and `subscribeLabels`. Units: a write that takes longer than `stall_s` ends a stream."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class LabelsEndpoint:
         self._streams: set[asyncio.Task[object]] = set()
 
     async def stop(self) -> None:
-        """End all streams; subscribers come back with their cursor."""
+        """End all streams; subscribers reconnect with their cursor."""
         self._stopping.set()
         await asyncio.gather(*self._streams, return_exceptions=True)
 
@@ -219,7 +219,7 @@ class LabelsEndpoint:
                 await self._send(send, {"type": "websocket.send", "bytes": frame})
 
     async def _find_start(self, scope: Scope) -> int | BadRequest:
-        """The sequence behind which the stream begins; without a cursor the newest. Raises: Unavailable."""
+        """The sequence after which the stream begins: the cursor, or the newest without one. Raises: Unavailable."""
         newest = await self._log.newest()
         try:
             after = _read_number(parse_qs(scope["query_string"].decode("ascii", "replace")), "cursor", newest)
@@ -228,7 +228,7 @@ class LabelsEndpoint:
         return after if after <= newest else BadRequest("the cursor is ahead of the log", "FutureCursor")
 
     async def _frames(self, start: int | BadRequest) -> AsyncGenerator[bytes, None]:
-        """Labels without an end, or one error."""
+        """Yield frames of labels, without an end, or one error frame."""
         if isinstance(start, BadRequest):
             yield encode_error(start.name, str(start))
             return

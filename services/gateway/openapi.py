@@ -20,11 +20,11 @@ _VERSION: Final = {
     "schema": {"type": "string"},
 }
 _ERRORS: Final = {
-    "400": "The request cannot be read, or asks for something that cannot be",
+    "400": "The request is malformed, or its input is not valid",
     "401": "No usable credentials",
-    "429": "Too many requests of this network; try again later",
-    "500": "Something is wrong with this service",
-    "503": "Something behind this service does not answer; try again",
+    "429": "Too many requests from this network; try again later",
+    "500": "Internal error",
+    "503": "A server that the gateway needs does not answer; try again",
 }
 _OF_VERSIONS: Final = {"412": "The extension is too old"}
 _OF_BODIES: Final = {
@@ -49,13 +49,13 @@ def add_procedures(schema: Schema, table: Mapping[str, Procedure], prefix: str) 
 
 
 def refuse(refusals: dict[str, str]) -> Schema:
-    """Responses with a message, by status, from what each means."""
+    """Describe error responses with a message. Shapes: `refusals` maps a status to its description."""
     message = json_content(_object(message={"type": "string"}))
     return {status: {"description": words, "content": message} for status, words in refusals.items()}
 
 
 def _list_platforms(part: object) -> None:
-    """Replace the open format `platform` by the names of sites that this gateway knows."""
+    """Replace the format `platform` by an enumeration of the sites that this gateway knows, in place."""
     if isinstance(part, dict) and part.get("format") == "platform":
         del part["format"]
         part["enum"] = [site.name for site in PLATFORMS]
@@ -69,9 +69,9 @@ def _events() -> Schema:
     parameters = [
         {"name": name, "in": "query", "schema": {"type": "string"}, "description": description}
         for name, description in (
-            ("after", "The last event that is known; 0 is the very beginning, without it only new events come"),
-            ("type", "Only these, comma-separated, e.g. `claim.approved,investigation.completed`"),
-            ("investigation", "Only this investigation"),
+            ("after", "The id of the last event received; 0 starts at the beginning. By default, only new events"),
+            ("type", "Only events of these types, comma-separated: `claim.approved,investigation.completed`"),
+            ("investigation", "Only events of this investigation"),
         )
     ]
     return {
@@ -82,11 +82,11 @@ def _events() -> Schema:
         "the stored envelope. See /asyncapi.json.",
         "parameters": [*parameters, {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}],
         "responses": {
-            "200": {"description": "Events, without an end", "content": {"text/event-stream": text}},
+            "200": {"description": "A stream of events, without an end", "content": {"text/event-stream": text}},
             **refuse(
                 {
-                    "400": "A parameter cannot be understood, or the log never reached Last-Event-ID",
-                    "429": "Too many clients of this network; try again after Retry-After",
+                    "400": "A parameter is not valid, or Last-Event-ID is ahead of the log",
+                    "429": "Too many clients in this network; try again after Retry-After",
                     "503": "Too many clients; try again after Retry-After",
                 }
             ),
@@ -126,7 +126,7 @@ def _operation(procedure: Procedure, method: str, definitions: Schema) -> Schema
 
 
 def _error() -> Schema:
-    """Source: docs/protocol.md 1.4 and 1.6."""
+    """The schema of an error. Source: docs/protocol.md 1.4 and 1.6."""
     text = {"type": "string"}
     data = _object(code={"enum": list(ERROR_CODES)}, httpStatus={"type": "integer"})
     data["properties"] |= {

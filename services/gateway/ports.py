@@ -126,9 +126,9 @@ InvestigationState = Complete | Running | FailedRun
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """What the read model has about a version. `correlation` is the one of its first observation.
+    """What the read model has about a version. `correlation` is that of its first observation.
 
-    `views` are the post's distinct readers, `corroborations` those who vouch for the text of the result.
+    `views` counts the post's distinct readers, `corroborations` those who vouch for the text of the result.
     """
 
     post_id: UUID
@@ -163,7 +163,7 @@ class Reads(Protocol):
         """Findings per version, None where nothing is finished. Shapes: one per key, in order."""
 
     async def knows_post(self, post_id: UUID) -> bool:
-        """Whether there is a version of this post."""
+        """Whether the read model has a version of this post."""
 
     async def erased_posts(self) -> frozenset[UUID]:
         """The posts that were erased on request."""
@@ -224,7 +224,7 @@ class UserKeys(Protocol):
     """Readers' own keys, encrypted and stored for minutes. Raises: Unavailable."""
 
     async def attach(self, investigation_id: UUID, attachment: UUID | None, api_key: str) -> bool:
-        """Store a key for a run under its request's `attachment`; False if there is one, which remains."""
+        """Store a key for a run under its request's `attachment`; False if a key is stored already, which stays."""
 
     async def discard(self, investigation_id: UUID, attachment: UUID | None) -> None:
         """Delete a key that its run does not use."""

@@ -20,9 +20,9 @@ class Procedure:
     """One procedure.
 
     `methods` are the accepted HTTP methods; `question` is None without an input; `durable` is the class of answers that
-    a browser may cache for a minute; `versioned`: only for extensions that are not too old; `plain`: a browser may
-    send it as plain text, without an origin, if no page of another site is behind it. Bytes from a handler are an
-    encoded answer, where there is a `durable` class one of it.
+    a browser may cache for a minute; `versioned`: only for extensions that are not too old; `plain`: a body of
+    text/plain is accepted too, if Sec-Fetch-Site shows that no page of another site sent it. A handler's bytes are an
+    encoded answer, and of the `durable` class if there is one.
     """
 
     name: str
@@ -42,7 +42,7 @@ def mutation(name: str, question: Shape, answer: Shape, handle: Handler) -> Proc
 
 
 def anonymous_mutation(name: str, question: Shape, answer: Shape, handle: Handler) -> Procedure:
-    """A mutation to which a browser adds nothing that distinguishes it from others."""
+    """A mutation whose request carries nothing that identifies the browser: plain text, no extension version."""
     return replace(mutation(name, question, answer, handle), versioned=False, plain=True)
 
 
@@ -55,7 +55,7 @@ def query(
     also: Iterable[str] = (),
     durable: type[BaseModel] | None = None,
 ) -> Procedure:
-    """A procedure that only reads."""
+    """A procedure that only reads, by GET and by the methods in `also`."""
     shape = None if question is None else TypeAdapter(question)
     return Procedure(name, "query", shape, TypeAdapter(answer), handle, frozenset({"GET", *also}), durable)
 

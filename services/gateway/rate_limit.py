@@ -1,4 +1,4 @@
-"""Rate limits by key."""
+"""Rate limits by key: token buckets in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How many calls are left, when there will be one at least, and when all are there again."""
+    """The calls left, and the seconds until at least one, and until all, are available."""
 
     left: int
     next_in_s: float
@@ -41,11 +41,11 @@ class TokenBuckets:
         return True
 
     def give_back(self, key: str) -> None:
-        """Undo a call that took one token and came to nothing."""
-        self._refill(key).tokens += 1  # never more than a burst, which the next look at it cuts
+        """Return the token of a call that was not made after all."""
+        self._refill(key).tokens += 1  # the next `_refill` cuts it to the burst
 
     def allowance(self, key: str) -> Allowance:
-        """What is left now."""
+        """The calls left for a key now."""
         tokens = self._refill(key).tokens
         return Allowance(
             left=int(tokens),

@@ -46,7 +46,7 @@ ISSUES_SHOWN: Final = 10
 CLIENT_DISCONNECTED: Final = 499
 _PLATFORMS: Final = tuple(site.name for site in PLATFORMS)
 _OWN: Final = ("none", "same-origin")
-"""What Chrome and Firefox say of a request by an extension with leave to reach this host."""
+"""The `Sec-Fetch-Site` that Chrome and Firefox send for an extension with permission for this host."""
 _JSON: Final = ((b"content-type", b"application/json"), (b"vary", b"trpc-accept"))
 _VOLATILE: Final = (*_JSON, (b"cache-control", b"no-store"))
 _DURABLE: Final = (*_JSON, (b"cache-control", b"private, max-age=60"))
@@ -180,7 +180,7 @@ def _content_type(headers: Headers) -> str:
 
 
 def _is_plain(headers: Headers) -> bool:
-    """Whether a browser sends plain text and says that no page of another site made it do so."""
+    """Whether the body is plain text from a browser which says that no page of another site sent it."""
     return _content_type(headers).startswith("text/plain") and header(headers, b"sec-fetch-site") in _OWN
 
 

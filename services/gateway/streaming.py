@@ -1,4 +1,4 @@
-"""Server-sent events over ASGI: writes chunks until the source ends, the client leaves, does not read, or we stop."""
+"""Server-sent events over ASGI, until the source ends, the client disconnects or stops reading, or we stop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Why = Literal["ended", "gone", "slow", "stopped", "unavailable"]
 async def serve_events(
     chunks: AsyncGenerator[bytes, None], receive: Receive, send: Send, stopping: asyncio.Event, *, stall_s: float
 ) -> Why:
-    """Answer a request with chunks; why it ended. Units: a write that takes longer than `stall_s` ends it."""
+    """Send the chunks; return why the stream ended. Units: a write that takes longer than `stall_s` ends it."""
     await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
     disconnected = asyncio.create_task(_wait_for_disconnect(receive))
     stopped = asyncio.create_task(stopping.wait())

@@ -54,7 +54,7 @@ HEALTH_TTL_S: Final = 1.0
 """How long a result of the health checks is reused."""
 _REFUSALS: Final = {
     "404": "There is no finished investigation with this id",
-    "503": "Something behind this service does not answer; try again",
+    "503": "A server that the gateway needs does not answer; try again",
 }
 _INVESTIGATION_ID: Final[Schema] = {
     "name": "investigation_id",
@@ -62,9 +62,9 @@ _INVESTIGATION_ID: Final[Schema] = {
     "required": True,
     "schema": {"type": "string", "format": "uuid"},
 }
-"""Read by hand: FastAPI would answer an id of another form with 422 and a body of its own."""
+"""Parsed in the handler: FastAPI would answer a malformed id with 422 and a body of its own."""
 _BROKEN: Final[dict[int | str, Schema]] = {
-    503: {"description": "Not now; `broken` names why", "content": {"application/json": {"schema": {}}}}
+    503: {"description": "Unavailable; `broken` names what fails", "content": {"application/json": {"schema": {}}}}
 }
 _PUBLIC: Final = TypeAdapter(PublicResult)
 _ASYNCAPI: Final = files("contracts") / "asyncapi.json"
@@ -154,7 +154,7 @@ def shell(
 
     @app.get("/ready", tags=["service"], responses=_BROKEN)
     async def ready() -> JSONResponse:
-        """Whether a load balancer should prefer this gateway: everything it needs works."""
+        """Whether everything that this gateway needs works, so that a load balancer should prefer it."""
         broken = [name for found in await asyncio.gather(broken_now(), lacking_now()) for name in found]
         return JSONResponse({"ready": not broken, "broken": broken}, 503 if broken else 200)
 
@@ -172,7 +172,7 @@ def shell(
         openapi_extra={"parameters": [_INVESTIGATION_ID]},
     )
     async def investigation(request: Request) -> Response:
-        """One finished investigation: post, findings with their sources, and what they rest on."""
+        """One finished investigation: the post, the findings and their sources."""
         parsed_id = parse_id(request.path_params["investigation_id"])
         result = None if parsed_id is None else await documents.document(parsed_id)
         if result is None:
