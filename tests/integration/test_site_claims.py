@@ -81,7 +81,7 @@ async def test_a_claim_shows_what_it_rests_on_and_that_it_is_no_correction(catal
     assert "Reading 1 of Ships sail." in said
     assert "Assumes: it is meant literally" in said
     assert "Likely , likelihood 0.50-0.90 (likely true), confidence 60 %" in said
-    assert "Partly out of date. To be looked at again: confidence, verdict." in said
+    assert "Partly out of date. To be analysed again: confidence, verdict." in said
     assert "For it" in said
     assert "“quoted for word word" in said
     assert "as archived then, if it was · what the look-up found is not recorded · relevance 90 %" in said

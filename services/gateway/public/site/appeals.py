@@ -24,7 +24,7 @@ OUTCOMES: Final[Mapping[AppealOutcome, str]] = MappingProxyType(
     {"UPHELD": "Upheld", "PARTLY": "Upheld in part", "DISMISSED": "Dismissed", "REFUSED": "Refused"}
 )
 
-_EXPIRED: Final = "the token had expired when the page was to be looked at"
+_EXPIRED: Final = "the token had expired before the page was checked"
 _REFUSED: Final[Mapping[tuple[Prover, ProofOutcome], str]] = MappingProxyType(
     {
         (

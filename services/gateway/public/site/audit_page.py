@@ -43,7 +43,7 @@ _TOOLS: Final = {
 _GATES: Final = ("rule", "sources", "code", "model")
 _OUTCOMES: Final = {
     ("APPROVED", None): "passed every gate and is published",
-    ("REJECTED", "rule"): "stopped by the rule: the quote or its sources are not as they must be",
+    ("REJECTED", "rule"): "stopped by the rule: the quote or its sources do not meet it",
     ("REJECTED", "sources"): "stopped at its sources: the quoted words are not on the pages",
     ("REJECTED", "model"): "stopped by the second look",
     ("REJECTED", "hold"): "passed every gate, and was withheld after its hold",

@@ -20,7 +20,7 @@ MEANINGS: Final = {
     "nothing_found": "nothing was found wrong",
     "failed": "an investigation failed",
     "cancelled": "an investigation was cancelled",
-    "held": "a finding was held before anybody saw it",
+    "held": "a finding was held before it was shown",
     "hold_ended": "the hold of a finding ended",
     "released": "a finding was released",
     "suspended": "a finding was suspended",
@@ -33,9 +33,9 @@ MEANINGS: Final = {
     "breaker": "a breaker opened or closed",
     "control_committed": "a list of controls, or of posts for the bench, was committed to",
     "control_opened": "a list of controls was opened",
-    "log": "the log began, or got another key",
+    "log": "the log began, or its key changed",
     "redacted": "decisions about a post were erased",
-    "erased": "a decision, erased before it was entered",
+    "erased": "a decision that was erased before it was logged",
 }
 
 

@@ -20,7 +20,7 @@ SITES: Final = {site.name: site.display_name for site in PLATFORMS}
 CHECKED: Final = {
     "found": "Looked up: the quoted words are on the page, seen",
     "missing": "Looked up: the quoted words are not on the page, as it was",
-    "unavailable": "Looked up: the page could not be had",
+    "unavailable": "Looked up: the page could not be read",
     "unchecked": "Not looked up",
 }
 

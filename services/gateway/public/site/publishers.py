@@ -34,7 +34,7 @@ _PARTS: Final[Mapping[str, str]] = MappingProxyType(
 )
 _WHY: Final[Mapping[str | None, str]] = MappingProxyType(
     {
-        "INITIAL": "What publishers of its type begin with: no citation of it has been judged and nobody has rated it.",
+        "INITIAL": "The first score of its type: no citation of it has been judged, and it has not been rated.",
         "COMPUTED": "Computed by the formula below.",
         "SET": "Set by a moderator, whose score stands instead of the formula.",
         None: "It was rated and has no score yet; the next is computed on Sunday at 02:00 UTC.",
@@ -47,7 +47,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "POLICY_CHANGED": "its policy changed",
         "OWNER_CHANGED": "its owner changed",
         "COMPLAINT": "a complaint",
-        "MISTAKE": "a mistake in the rating before",
+        "MISTAKE": "a mistake in the previous rating",
     }
 )
 _SCORED: Final[Mapping[str, str]] = MappingProxyType(

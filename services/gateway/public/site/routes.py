@@ -130,13 +130,13 @@ class Site:
             except _NoSuchPage:
                 return self._find_nothing(request)
             except BadQuestion as refusal:
-                return self._fail(request, 400, "This cannot be asked", str(refusal))
+                return self._fail(request, 400, "This request cannot be answered", str(refusal))
             except Unavailable as outage:
                 log.warning("unavailable", path=request.url.path, reason=str(outage))
                 return self._fail(request, 503, "Not now", "The record cannot be read at the moment. Please try again.")
             except Exception:
                 log.exception("page failed", path=request.url.path)
-                return self._fail(request, 500, "Something broke", "That is our mistake, and we have been told of it.")
+                return self._fail(request, 500, "Something broke", "That is our mistake, and it has been logged.")
 
         return respond
 
