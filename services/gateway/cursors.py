@@ -66,13 +66,13 @@ def parse_entry_key(updated_at: str, entry_id: str) -> tuple[datetime, UUID]:
     """Parse an entry's key in the order of changes. Raises: ValueError."""
     at = datetime.fromisoformat(updated_at)
     if at.tzinfo is None:
-        raise ValueError("a time has a time zone")
+        raise ValueError("the time has no time zone")
     return at, UUID(entry_id)
 
 
 def require_storable(part: object) -> str:
     """Check that PostgreSQL can store a text: no NUL, no lone surrogate. Raises: ValueError."""
     if not isinstance(part, str) or "\0" in part:
-        raise ValueError("a part is a text without NUL")
+        raise ValueError("not a text, or a text with NUL")
     part.encode()
     return part

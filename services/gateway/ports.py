@@ -88,7 +88,7 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """A finished investigation, which never changes."""
+    """A finished investigation, with the findings that stand now."""
 
     investigation_id: UUID
     provenance: Provenance

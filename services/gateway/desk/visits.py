@@ -48,7 +48,7 @@ class Visit:
             return shape.model_validate(fields | given)
         except ValidationError as invalid:
             issues = "; ".join(": ".join((*map(str, each["loc"]), each["msg"])) for each in invalid.errors())
-            raise Problem("VALIDATION_ERROR", f"The form cannot be taken: {issues}.") from None
+            raise Problem("VALIDATION_ERROR", f"The form is not valid: {issues}.") from None
 
     def version(self) -> int:
         """The entry's version that the form changes. Raises: Problem."""

@@ -36,7 +36,7 @@ class Hints:
     async def take(self, hint: PostHint, call: Call) -> None:
         """Publish a hint about a known post, and drop any other. Raises: Refused. Unavailable."""
         if not has_public_source(hint.platform):
-            raise Refused("BAD_REQUEST", f"{hint.platform} has no public source, so a post there cannot be looked at.")
+            raise Refused("BAD_REQUEST", f"{hint.platform} has no public source, so a post there cannot be checked.")
         network = ip_range_prefix(call.caller.address)
         if not self._taken.take(network):
             raise Refused("TOO_MANY_REQUESTS", "Too many hints from this network; please try again later.")

@@ -122,7 +122,7 @@ class Registration:
             site = platforms.get_platform(observed.platform)
             found = await asyncio.to_thread(site.extract_text, _html(observed) or "")
         except UnparseableHtml as error:
-            raise Refused("BAD_REQUEST", f"the page's HTML is not taken: {error}") from error
+            raise Refused("BAD_REQUEST", f"the page's HTML is not accepted: {error}") from error
         if not found:
             raise Refused("BAD_REQUEST", "the page has no text")
         return None

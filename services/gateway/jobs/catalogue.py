@@ -79,7 +79,7 @@ class Entries:
     async def raise_flag(self, id_: UUID, request: FlagRequest, principal: Principal, correlation: UUID) -> FlagView:
         """Store an objection to an entry."""
         if request.issue_type in (EVIDENCE, SUBMITTED):
-            raise Problem("VALIDATION_ERROR", "Evidence and claims are suggested by requests of their own.")
+            raise Problem("VALIDATION_ERROR", "Suggest evidence and submit claims by their own requests.")
         await self._find(id_, principal, None)
         return await self._raise(id_, request.issue_type, request.description, principal, correlation)
 

@@ -45,7 +45,7 @@ _FAILURES: Final[Mapping[JobFailureCode, str]] = {
     "FETCH_FAILED": "The page could not be fetched. Try again later, or send its text.",
     "NOT_PUBLIC": "The page asks for a login, a payment or consent, or refuses programs. Send its text.",
     "UNSUPPORTED_CONTENT": "The page holds no article that can be read. Send its text.",
-    "INPUT_EMPTY": "The article has no words. Send one that has.",
+    "INPUT_EMPTY": "The article has no words. Send another one, or its text.",
     "INPUT_TOO_LONG": "The article has more than 10,000 words or 100,000 characters. Send a part of it as text.",
     "MODEL_REFUSED": "The model refused to answer. Send a part of the article, or ask the operator for another model.",
     "INVALID_ANSWER": "The model's answers could not be used. Try again.",

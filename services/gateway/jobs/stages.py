@@ -110,7 +110,7 @@ class StageSettings:
         )
 
     async def configure(self, request: ConfigureRequest, by: UUID, correlation: UUID) -> Configured:
-        """Change a stage for jobs that have not begun. Raises: UnknownProvider. ValueError: no such name is allowed."""
+        """Change a stage for jobs that have not begun. Raises: UnknownProvider."""
         if find_provider(request.provider) is None:
             raise UnknownProvider(request.provider)
         stage, place = request.stage, _PLACES[request.stage]

@@ -36,7 +36,7 @@ DAY: Final = timedelta(days=1)
 
 def _check_words(text: str) -> str:
     if not text.strip() or "\0" in text:
-        raise ValueError("must hold words, and no NUL")
+        raise ValueError("must contain words, and no NUL")
     return text
 
 
@@ -66,9 +66,9 @@ class AppealRequest(BaseModel):
     @model_validator(mode="after")
     def _names_findings(self) -> AppealRequest:
         if self.kind != "FALSE_NEGATIVE" and not self.claim_ids:
-            raise ValueError("claim_ids must name the findings that are meant")
+            raise ValueError("claim_ids must name the findings that the appeal is about")
         if self.statement is not None and not (self.by_author and self.claim_ids):
-            raise ValueError("statement: only the author makes one, about findings that claim_ids name")
+            raise ValueError("statement: only the author may make one, about the findings in claim_ids")
         return self
 
 
@@ -105,7 +105,7 @@ class AppealsEndpoint:
         if target is None:
             raise Refusal(404, "There is no finished investigation with this id.")
         if not target.claims.issuperset(wanted.claim_ids):
-            raise Refusal(400, "claim_ids: not all of them are findings of this investigation that stand.")
+            raise Refusal(400, "claim_ids: some are not findings of this investigation that stand.")
         if wanted.by_author:
             check_by_author(target, has_statement=wanted.statement is not None)
         if target.is_open:
@@ -156,7 +156,7 @@ def read_form(body: bytes) -> bytes:
     try:
         fields = parse_qs(body.decode(), strict_parsing=True, max_num_fields=MOST_CLAIMS + 10)
     except ValueError:
-        raise Refusal(400, "body: it is not a form") from None
+        raise Refusal(400, "body: not a form") from None
     whole: dict[str, list[str] | str] = {
         name: values if name == "claim_ids" else values[-1].replace("\r\n", "\n") for name, values in fields.items()
     }

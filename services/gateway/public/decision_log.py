@@ -115,7 +115,7 @@ class DecisionLogEndpoint:
     async def _read(self, request: Request, what: Tile | Bundle, note: PublishedNote) -> Response:
         level = what.level if isinstance(what, Tile) else 0
         if what.number * WIDTH + what.width > note.size >> 8 * level:
-            return _refuse(404, "the log is not as long as this")
+            return _refuse(404, "the log does not reach this far yet")
         async with self._record.open_by_key() as session:
             if isinstance(what, Tile):
                 return Response(await self._tile(session, what), media_type=_BYTES, headers=_IMMUTABLE)

@@ -71,7 +71,7 @@ def _appeals() -> Schema:
         "404": "There is no finished investigation with this id",
         "409": "An appeal against this investigation is open already",
         "413": "The request is too large",
-        "415": "The body is not JSON",
+        "415": "The body is neither JSON nor a form",
         "429": "Too many appeals or requests from one network",
         "503": "A server that the gateway needs does not answer; try again",
     }
@@ -95,7 +95,7 @@ def _proofs() -> Schema:
         "409": "The author is proven already",
         "410": "The token has expired",
         "413": "The request is too large",
-        "415": "The body is not JSON",
+        "415": "The body is neither JSON nor a form",
         "429": "Too many requests from one network",
         "503": "A server that the gateway needs does not answer; try again",
     }

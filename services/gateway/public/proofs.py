@@ -120,7 +120,7 @@ class ProofsEndpoint:
             until=appeal.opened_at + WINDOW,
         )
         if event.has_expired(self._clock.now()):
-            raise Refusal(410, f"The token has expired: it was good for {PROOF_HOURS} hours.")
+            raise Refusal(410, f"The token has expired: it was valid for {PROOF_HOURS} hours.")
         sequence = await self._facts.publish(event, appeal.correlation)
         if is_form:  # a browser follows at once, and the page is read from the tables
             with suppress(Unavailable):

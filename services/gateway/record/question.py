@@ -97,9 +97,9 @@ def normalise_words(text: str, limit: int | None = TEXT_LIMIT) -> str:
     """
     words = " ".join(text.replace("\0", "\ufffd").replace("\1", " ").split())
     if not words:
-        raise BadQuestion("The words to look for are empty.")
+        raise BadQuestion("The search has no words.")
     if limit is not None and len(words) > limit:
-        raise BadQuestion(f"More than {limit} characters cannot be looked for.")
+        raise BadQuestion(f"A search has at most {limit} characters.")
     return words
 
 

@@ -152,7 +152,7 @@ class GraphQL:
 def _operation(document: DocumentNode, name: str | None) -> OperationDefinitionNode:
     operation = get_operation_ast(document, name)
     if operation is None:
-        message = "Which operation of the document is meant?" if name is None else f"There is no operation {name!r}."
+        message = "Name one operation of the document." if name is None else f"There is no operation {name!r}."
         raise Refusal("refused", [{"message": message, "extensions": {"code": "OPERATION_RESOLUTION_FAILURE"}}])
     return operation
 

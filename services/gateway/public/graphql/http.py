@@ -151,7 +151,7 @@ def _reply_with_etag(method: str, headers: Headers, body: bytes, status: int, *,
 def _from_parameters(query_string: bytes) -> GraphQLRequest:
     given = _parse_form(query_string.decode("latin-1"))
     if not given.get("query"):
-        raise BadRequest("GET needs a `query` in the address; else send POST.", 405)
+        raise BadRequest("GET needs the parameter `query`; otherwise use POST.", 405)
     return _build_request(given, encoded=True)
 
 

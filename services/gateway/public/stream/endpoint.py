@@ -79,7 +79,7 @@ class EventsEndpoint:
             return
         except Refused as refusal:
             if refusal.why != "too many":
-                status, message = 429, "Too many clients or connections of this network; try again later."
+                status, message = 429, "Too many clients or connections from this network; try again later."
         except Unavailable:
             pass
         self._ended["refused"].inc()
@@ -90,7 +90,7 @@ class EventsEndpoint:
         if question.after is None or question.after <= window.newest:
             return
         if question.after > await self._feed.log.newest():  # of another log, or of one that was truncated
-            raise BadQuestion("Last-Event-ID is ahead of the log; start again from an event that is there.")
+            raise BadQuestion("Last-Event-ID is ahead of the log; start again from an event that exists.")
 
     async def _follow(self, window: Window, question: Question, receive: Receive, send: Send) -> None:
         self._clients += 1

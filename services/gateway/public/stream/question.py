@@ -116,4 +116,4 @@ def _key(text: str | None) -> str | None:
     try:
         return str(UUID(text))
     except ValueError:
-        raise BadQuestion("`investigation` is an id.") from None
+        raise BadQuestion("`investigation` must be an id.") from None
