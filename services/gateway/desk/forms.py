@@ -15,7 +15,7 @@ MOST_FIELDS: Final = 20
 _KIND: Final = "application/x-www-form-urlencoded"
 
 
-def comes_from_here(request: Request, public_url: str) -> bool:
+def is_sent_by_own_page(request: Request, public_url: str) -> bool:
     """Whether the browser's headers say that one of our own pages sent the request; False without such headers."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is None and origin is None:

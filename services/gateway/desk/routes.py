@@ -23,7 +23,7 @@ from kit.clock import Clock
 from kit.errors import locate
 from kit.vault import MasterKey
 from services.gateway.desk.actions import Actions
-from services.gateway.desk.forms import comes_from_here, read_form
+from services.gateway.desk.forms import is_sent_by_own_page, read_form
 from services.gateway.desk.pages import Pages
 from services.gateway.desk.sessions import Session, Sessions
 from services.gateway.desk.visits import Visit
@@ -211,7 +211,7 @@ class Desk:
     async def _read(self, request: Request) -> Mapping[str, str]:
         """Read a form that one of our pages sent. Raises: Problem; the body is read in any case."""
         request.state.form = form = await read_form(request, self._body_timeouts)
-        if not comes_from_here(request, self._public_url):
+        if not is_sent_by_own_page(request, self._public_url):
             raise Problem("FORBIDDEN", "Forms are taken from this site’s own pages only.")
         return form
 

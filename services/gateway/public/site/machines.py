@@ -23,7 +23,7 @@ class Machines:
     subscriptions: Subscriptions
     templates: Templates
     base: Callable[[Request], str]
-    find_nothing: Callable[[Request], Response]
+    answer_not_found: Callable[[Request], Response]
 
     def table(self) -> Iterator[tuple[str, Handler]]:
         """Paths and their handlers."""
@@ -46,7 +46,7 @@ class Machines:
     def _feed_response(self, request: Request, feed: Feed | None) -> Response:
         kind = request.path_params["kind"]
         if feed is None or kind not in ("atom", "json"):
-            return self.find_nothing(request)
+            return self.answer_not_found(request)
         base = self.base(request)
         address = f"{base}{request.url.path}"
         if kind == "json":
@@ -64,7 +64,7 @@ class Machines:
     async def _map(self, request: Request) -> Response:
         pages = await self.subscriptions.map(request.path_params["name"])
         if pages is None:
-            return self.find_nothing(request)
+            return self.answer_not_found(request)
         body = self.templates.render("sitemap.xml", base=self.base(request), pages=pages)
         return answer(request, body, "application/xml", max_age_s=3600)
 

@@ -80,7 +80,7 @@ class Site:
         self._public_url = public_url.rstrip("/")
         self._jobs = jobs
         self._record = pages.record
-        self._machines = Machines(Subscriptions(pages.record), self._templates, self._base, self._find_nothing)
+        self._machines = Machines(Subscriptions(pages.record), self._templates, self._base, self._answer_not_found)
 
     def router(self) -> Router:
         """The router with every route."""
@@ -128,7 +128,7 @@ class Site:
             try:
                 return await handler(request)
             except _NoSuchPage:
-                return self._find_nothing(request)
+                return self._answer_not_found(request)
             except BadQuestion as refusal:
                 return self._fail(request, 400, "This request cannot be answered", str(refusal))
             except Unavailable as outage:
@@ -141,19 +141,19 @@ class Site:
         return respond
 
     async def _missing(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._find_nothing(Request(scope))(scope, receive, send)
+        await self._answer_not_found(Request(scope))(scope, receive, send)
 
     def _fail(self, request: Request, status: int, heading: str, message: str) -> Response:
         return self._page(request, "missing.html", {"heading": heading, "message": message}, status=status)
 
-    def _find_nothing(self, request: Request) -> Response:
+    def _answer_not_found(self, request: Request) -> Response:
         return self._fail(request, 404, *_MISSING)
 
     def _page(
         self, request: Request, template: str, values: Values | None, *, status: int = 200, max_age_s: int = 60
     ) -> Response:
         if values is None:
-            return self._find_nothing(request)
+            return self._answer_not_found(request)
         values = {"section": None, "canonical": None} | values
         return answer(request, self._templates.render(template, **values), status=status, max_age_s=max_age_s)
 
@@ -219,22 +219,22 @@ class Site:
     async def _prompt(self, request: Request) -> Response:
         prompt = await self._pages.prompt(_id(request))
         if prompt is None:
-            return self._find_nothing(request)
+            return self._answer_not_found(request)
         return answer(request, prompt, "text/plain; charset=utf-8", max_age_s=86_400)
 
     async def _proof(self, request: Request) -> Response:
         response = await self._archived.proof(request, await self._pages.report(_id(request)))
-        return response or self._find_nothing(request)
+        return response or self._answer_not_found(request)
 
     async def _card(self, request: Request) -> Response:
         picture = await self._pages.card(_id(request))
         if picture is None:
-            return self._find_nothing(request)
+            return self._answer_not_found(request)
         return answer(request, picture, "image/png")
 
     async def _copy(self, request: Request) -> Response:
         response = await self._archived.copy(request, request.path_params["sha256"])
-        return response or self._find_nothing(request)
+        return response or self._answer_not_found(request)
 
     async def _post(self, request: Request) -> Response:
         values = await self._pages.posts.post(request.path_params["platform"], request.path_params["external_id"])
