@@ -1,4 +1,4 @@
-"""The withdrawals that took quotes away, folded from the log as it grows."""
+"""The withdrawals that removed quotes, folded from the log as it grows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS: Final = FlagRaised, FlagResolved, AssertionInvalidated
 
 @dataclass(slots=True)
 class _Cause:
-    """An objection to an address, or a decision on one to a claim, and the facts that invalidated analyses for it."""
+    """An objection to an address, or an accepted one to a claim, and the facts that invalidated analyses for it."""
 
     sequence: int
     flag_id: UUID
@@ -32,7 +32,7 @@ class _Cause:
 
 
 class Applied:
-    """The newest withdrawals. Each look reads only what the log has gained since the one before."""
+    """Lists the newest withdrawals. Each look reads only the facts stored since the previous one."""
 
     def __init__(self, log: JobLog) -> None:
         self._log = log
@@ -41,7 +41,7 @@ class Applied:
         self._effective: dict[UUID, _Cause] = {}
 
     async def look(self) -> AppliedWithdrawals:
-        """What was withdrawn, newest first. One look at a time. Raises: Unavailable."""
+        """The newest withdrawals, newest first. Not to be called concurrently. Raises: Unavailable."""
         for fact in await self._log.read(*(f"{kind.SUBJECT}.*" for kind in _KINDS), after=self._read_up_to):
             self._apply(fact)
             self._read_up_to = fact.sequence
@@ -61,7 +61,7 @@ class Applied:
                     cause.invalidations.add(id_)
 
     async def _describe(self, causes: Sequence[_Cause]) -> tuple[AppliedWithdrawal, ...]:
-        """The objections are read anew, so none is listed once it is erased."""
+        """Describe withdrawals. Their objections are read again, so that erased ones are not listed."""
         facts = await self._log.latest(*(f"{FlagRaised.SUBJECT}.{cause.flag_id}" for cause in causes)) if causes else ()
         flags = {fact.event.flag_id: fact.event for fact in facts if isinstance(fact.event, FlagRaised)}
         return tuple(_view(flags[cause.flag_id], cause) for cause in causes if cause.flag_id in flags)

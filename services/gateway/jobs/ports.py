@@ -57,7 +57,7 @@ class Words(Protocol):
         """Remove a text before it expires."""
 
     async def remove_answers(self, step: str, until: datetime) -> None:
-        """Remove the answers to a step and its sub-steps that are stored until this hour."""
+        """Remove the answers to a step and its sub-steps that expire at this hour."""
 
 
 class CatalogueReads(Protocol):

@@ -52,7 +52,7 @@ _OFFERED: Final[Schema] = {"type": "object", "required": ["page"], "properties":
 
 
 def describe_public(schema: Schema, *, publishers: bool) -> Schema:
-    """Add what is read, appeals, and sources while the catalogue is on, to an OpenAPI document, in place."""
+    """Add the public routes without FastAPI to an OpenAPI document, in place. `publishers`: the catalogue is on."""
     models: Final = (AppealRequest, ProofRequest, Layout)
     _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=REF)
     schema.setdefault("components", {}).setdefault("schemas", {}).update(definitions.get("$defs", {}))
@@ -67,7 +67,7 @@ def describe_public(schema: Schema, *, publishers: bool) -> Schema:
 def _appeals() -> Schema:
     refusals = {
         "400": "The body is not valid, or names findings that do not stand",
-        "403": "A form, and not on a page of this server",
+        "403": "A form that is not on a page of this server",
         "404": "There is no finished investigation with this id",
         "409": "An appeal against this investigation is open already",
         "413": "The request is too large",

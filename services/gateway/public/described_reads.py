@@ -23,23 +23,23 @@ _FEED: Final[Mapping[str, Schema]] = {"application/atom+xml": _TEXT, "applicatio
 _KIND: Final[Schema] = {"enum": ["atom", "json"]}
 _NAME: Final[Schema] = {
     "enum": ["all", "retractions", "appeals", *(site.name.lower() for site in PLATFORMS)],
-    "description": "Corrections of all sites or of one, what was taken back, or appeals",
+    "description": "Corrections of all sites or of one, retractions, or appeals",
 }
 _TILE: Final[Schema] = {**_TEXT, "description": "Its number as C2SP tlog-tiles writes it: `x001/234`, `067.p/8`"}
-_DECISION: Final[Schema] = {**_TEXT, "description": "An investigation, whose result is meant, or a place in the log"}
+_DECISION: Final[Schema] = {**_TEXT, "description": "An investigation's id, for its result, or an index in the log"}
 _LAYOUT: Final[Schema] = {**_TEXT, "description": "`layout` of layout.json"}
 _PREFIX: Final[Schema] = {**_TEXT, "description": "The first bits of the post's key in hexadecimal, or `all`"}
 _FRAME: Final = "A frame: the length in bytes, as much JSON under gzip, zeros."
 _NO_RUN: Final = "There is no finished investigation with this id"
 _NO_FEED: Final = "There is no such feed"
-_NOT_LOGGED: Final = "The log has none, or is not kept here"
+_NOT_LOGGED: Final = "The log has no such entry, or this instance keeps no log"
 _NO_BUCKET: Final = "There is no such bucket or day"
-_SILENT: Final = "Something behind this service does not answer; try again"
-_KNOWN: Final = {"304": {"description": "It is what `If-None-Match` names"}}
+_SILENT: Final = "A server that the gateway needs does not answer; try again"
+_KNOWN: Final = {"304": {"description": "The client's copy is current: its ETag is in `If-None-Match`"}}
 
 
 class _Read(NamedTuple):
-    """A route that is read. Shapes: `content` by media type, `takes` what stands in the path, `missing` means 404."""
+    """A GET route. Shapes: `content` by media type, `takes` by parameter of the path, `missing` describes its 404."""
 
     path: str
     name: str
@@ -74,7 +74,7 @@ _PAGES: Final = (
     _Read(
         "/sources/{sha256}",
         "source",
-        "A cited page as it was read",
+        "A cited page as it was fetched",
         {"text/plain": _TEXT, "application/octet-stream": _BYTES},
         "No finding that stands cites it",
         {"sha256": _TEXT},
@@ -82,7 +82,7 @@ _PAGES: Final = (
 )
 _LOG: Final = (
     _Read(f"{LOG}checkpoint", "checkpoint", "The newest signed note of the decision log", _PLAIN, _NOT_LOGGED),
-    _Read(f"{LOG}policy", "policy", "Whose signatures the notes bear", _PLAIN, _NOT_LOGGED),
+    _Read(f"{LOG}policy", "policy", "Whose signatures make a note valid", _PLAIN, _NOT_LOGGED),
     _Read(
         f"{LOG}tile/{{level}}/{{number}}",
         "tile",
@@ -99,7 +99,7 @@ _LOG: Final = (
         _PLAIN,
         _NOT_LOGGED,
         {"name": _DECISION},
-        "By an investigation's id it opens what the leaf commits to.",
+        "By an investigation's id, the proof includes what the leaf commits to.",
     ),
     _Read(
         f"{LOG}proof/{{id}}/{{index}}",
@@ -116,7 +116,7 @@ _LOOKUP: Final = (
         "layout",
         "How posts are distributed over buckets",
         {"application/json": {"$ref": REF.format(model=Layout.__name__)}},
-        "No look-ups are kept here",
+        "This instance keeps no look-ups",
     ),
     _Read(
         f"{LOOKUP}{{layout}}/{{prefix}}",
@@ -130,7 +130,7 @@ _LOOKUP: Final = (
     _Read(
         f"{LOOKUP}retractions/{{day}}",
         "retractedOn",
-        "What was taken back on a day in UTC",
+        "Findings whose state last changed on a day in UTC",
         _FRAMED,
         _NO_BUCKET,
         {"day": {"type": "string", "format": "date"}},
@@ -146,12 +146,12 @@ _ANSWER: Final[Schema] = {
 _OF_BODIES: Final = {
     "408": "The request did not arrive in time",
     "413": "The request is too large",
-    "415": "The content type is none of GraphQL's",
+    "415": "The content type is not one of GraphQL's",
 }
 
 
 def describe_reads() -> Iterator[tuple[str, Schema]]:
-    """Paths with their operations."""
+    """Yield the paths with their operations."""
     for each in _PAGES:
         yield each.path, {"get": _describe(each, "text/html", _KNOWN)}
     for each in _LOG:
@@ -163,7 +163,7 @@ def describe_reads() -> Iterator[tuple[str, Schema]]:
     yield (
         GRAPHQL,
         {
-            "get": _graphql("query", {"405": "Only queries are taken by GET"}, parameters=named),
+            "get": _graphql("query", {"405": "Only queries can be sent with GET"}, parameters=named),
             "post": _graphql("queryByPost", _OF_BODIES, requestBody=sent),
         },
     )
@@ -192,13 +192,13 @@ def _describe(read: _Read, refused_as: str, also: Mapping[str, Schema]) -> Schem
 
 
 def _graphql(name: str, refusals: Mapping[str, str], **takes: object) -> Schema:
-    said = {"200": "The answer", "400": "The request is none of GraphQL", **refusals, "503": _SILENT}
+    said = {"200": "The answer", "400": "The request is not a valid GraphQL request", **refusals, "503": _SILENT}
     content = json_content(_ANSWER)
     return {
         "operationId": name,
         "tags": ["public"],
-        "summary": "Ask for what one needs",
-        "description": "GraphQL over the public record; introspection says what it knows. Errors come with status 200, "
+        "summary": "Query the public record",
+        "description": "GraphQL over the public record; introspection describes it. Errors come with status 200, "
         "unless `Accept` names application/graphql-response+json first.",
         **takes,
         "responses": {status: {"description": words, "content": content} for status, words in said.items()},

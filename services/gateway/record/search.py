@@ -71,7 +71,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """The documents that match the filters after a cursor. Shapes: the index by time has all columns of `where`."""
+    """The documents after a cursor that match the filters. Shapes: the index by time has all columns of `where`."""
 
     where: str
     values: Mapping[str, object]

@@ -71,7 +71,7 @@ class Pages:
         return {"section": "/", "cards": [CardView(card) for card in cards], "figures": known}
 
     async def investigation(self, base: str, known: UUID, part: int = 1, finding: int | None = None) -> Values | None:
-        """One finished investigation, or a further part of its findings: by its number, or by a finding's."""
+        """One finished investigation, or a further part of its findings, by the part's or a finding's number."""
         async with self.record.open() as session:
             report = await session.investigations.report(known)
             if report is None:
