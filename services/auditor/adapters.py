@@ -55,7 +55,7 @@ class EventLog:
         self._bus = bus
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
-        """The job; None: the log does not show its request yet."""
+        """The job, or None if the log does not show its request yet."""
         facts = await read_history(self._bus, str(job_id), stream=JOBS)
         request = next((fact for fact in facts if isinstance(fact.event, JobRequested)), None)
         if request is None:
@@ -70,7 +70,7 @@ class EventLog:
         return bool(await read_latest(self._bus, f"{JobEnded.SUBJECT}.{job_id}", stream=JOBS))
 
     async def run(self, run_id: UUID) -> Run:
-        """A run, as far as its own events tell."""
+        """The state of a run, folded from its own events."""
         facts = await read_history(self._bus, str(run_id), stream=JOBS)
         return fold_run(run_id, [(fact.sequence, fact.event) for fact in facts])
 
@@ -97,7 +97,7 @@ class EventLog:
         return _fold([fact for fact in history if isinstance(fact.event, kinds)])
 
     async def analysis(self, assertion_id: UUID, analysis_id: UUID) -> Analysed | None:
-        """An analysis, which is nearly always the newest; None: it was withdrawn."""
+        """An analysis, nearly always the newest; None if it was withdrawn."""
         cached = await self._read(assertion_id, AssertionAnalysed, AssertionInvalidated)
         found = cached.analysed
         if found is not None and found.event.analysis_id == analysis_id:
@@ -129,7 +129,7 @@ def _fold(facts: Sequence[StoredFact]) -> Cached:
 
 
 class JobsLog:
-    """The stream for decisions about what is absent from it, so it is read from its leader, which never lags.
+    """The stream, read from its leader, which never lags: decisions depend on what is absent from it.
 
     Raises: Outage: it could not be read now. BusError: nothing was confirmed.
     """
@@ -148,7 +148,7 @@ class JobsLog:
 
 
 class BucketMemos:
-    """Which job's extraction serves others, in a bucket whose entries live as long as a job's words."""
+    """The job whose extraction serves others, by memo; entries of the bucket live as long as a job's words."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -165,7 +165,7 @@ class BucketMemos:
 
 
 class BucketKeys:
-    """Which assertion had a published key first, in a bucket whose entries live as long as its first analysis."""
+    """The assertion that had a published key first; entries of the bucket live as long as its first analysis."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -187,7 +187,7 @@ class WebArticles:
 
 
 class ConfiguredStages:
-    """The models of stages: as an operator stored them, else as the settings say."""
+    """The model of each stage: the one that an operator stored, else the one in the settings."""
 
     def __init__(self, bus: Bus, models: Stages) -> None:
         self._bus = bus
@@ -210,7 +210,7 @@ class Pages(Protocol):
 
 
 async def fetch_article(pages: Pages, address: str, accepted_at: datetime) -> Article:
-    """Read the article at an address. Raises: NoArticle. Retry: its reading was ended from outside."""
+    """Read the article at an address. Raises: NoArticle. Retry: the process that read it was killed."""
     page = await pages.get(address)
     if isinstance(page, PageUnavailable):
         if page.reason == INTERRUPTED:

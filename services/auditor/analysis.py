@@ -1,6 +1,6 @@
-"""The analysis of one claim: a model looks for evidence, and code checks it, judges by it and stores both.
+"""The analysis of one claim: a model looks for evidence; code checks it, judges by it and stores the result.
 
-One request is one run, whatever number of jobs wait for it.
+One request is one run, however many jobs wait for it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from services.auditor.scenarios import (
 TRANSCRIPT_KEPT: Final = timedelta(hours=24)
 STANDARD_S: Final = 240.0
 DEEP_S: Final = 480.0
-"""The longest that an attempt takes; with retries it must end before others take the run for lost."""
+"""The time limit of an attempt; with all retries, a run must end before other jobs consider it lost."""
 INTERNAL: Final = "internal"
 
 
@@ -61,7 +61,7 @@ class Analyst:
     async def on_assertion_analysis_requested(
         self, event: AssertionAnalysisRequested, delivery_count: int
     ) -> AsyncIterator[Event]:
-        """Carry out the run and conclude from its answer, after the analysis that was requested before it."""
+        """Carry out the run and judge its answer, once the analysis requested before it has ended."""
         turn = await self.log.turn(event)
         if turn.requested is None:
             raise Outage(LOG_LAG_S, "the log does not show the request yet")
@@ -77,13 +77,13 @@ class Analyst:
                 yield await self._conclude(event, turn, shape, item)
 
     async def on_exhausted(self, event: AssertionAnalysisRequested, reason: str) -> AsyncIterator[Event]:
-        """An analysis that cannot be made has failed, so that no job waits for it any longer."""
+        """Publish that the run failed, so that no job waits for it any longer."""
         turn, run = await self.log.turn(event), await self.log.run(event.run_id)
         if not turn.is_done and run.failure is None:
             yield RunFailed(run_id=event.run_id, attempt=run.history.attempts, failure="NON_RETRYABLE", reason=INTERNAL)
 
     async def _wait(self, turn: AnalysisTurn) -> None:
-        """Raises: Retry: it is not this analysis' turn."""
+        """Raises: Retry: an earlier analysis of the claim is under way."""
         if turn.awaited is None:
             return
         failed = (await self.log.run(turn.awaited)).failure is not None
@@ -113,7 +113,7 @@ class Analyst:
     async def _conclude(
         self, event: AssertionAnalysisRequested, turn: AnalysisTurn, shape: Shape, answered: Answered[AnalyseAnswer]
     ) -> AssertionAnalysed:
-        """Judge by the evidence that stands."""
+        """Check the cited evidence, judge the claim by it and store the analysis."""
         cited = list_cited(answered.answer, shape.scenarios)
         pages = await self.evidence.read(cited, answered.looked_up)
         found = await asyncio.to_thread(  # comparing long pages takes a while

@@ -101,7 +101,7 @@ async def build(host: Host) -> None:
 
 
 def _pages(host: Host, settings: AuditorSettings) -> tuple[Pages[ReadArticle], Pages[Readable]]:
-    """Articles and sources; both know the web, and read with the same few children."""
+    """Readers of articles and of cited sources, which share a client and its few reading processes."""
     exempt = frozenset({settings.page_origin} if settings.page_origin else ())
     http, reader = GuardedHttpClient(Policy(contact_url=settings.contact_url, exempt_origins=exempt)), Reader()
     articles = Pages(http, reader.read_article, host.clock, archive=None)

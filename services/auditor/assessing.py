@@ -1,4 +1,4 @@
-"""The end of a job: the article is assessed over the analyses of its claims, and the result is stored and signed."""
+"""The end of a job: a model assesses the article with its claims' analyses; the result is signed and stored."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _CACHED: Final[Mapping[str, CachedStage]] = {"stage1": "EXTRACT", "stage2": "ANA
 
 @dataclass(frozen=True, slots=True)
 class _Analysed:
-    """A job whose claims are resolved, with all words that its last step needs."""
+    """A job whose claims are resolved, with all texts that its last step needs."""
 
     logged: LoggedJob
     request: JobRequested
@@ -77,7 +77,7 @@ class _Assessed:
 class Assessor:
     """Ends jobs.
 
-    Shapes: `issuer` is the origin that receipts name; `upgrade` has the operator's texts for those who cannot buy.
+    Shapes: `issuer` is the origin that receipts name; `upgrade` has the operator's texts for `CACHE_ONLY` jobs.
     Units: `call_micro_usd` is the most that one request to a model may cost.
     """
 
@@ -91,7 +91,7 @@ class Assessor:
     upgrade: UpgradeOptions
 
     async def on_job_resolved(self, event: JobResolved, delivery_count: int) -> AsyncIterator[Event]:
-        """Assess the article if that is of use, and store the result."""
+        """Assess the article if it needs assessment, and store the result."""
         logged = await self.log.job(event.job_id)
         if logged is None or logged.job.resolved is None:
             raise Outage(LOG_LAG_S, "the log does not show yet what the job waited for")
@@ -105,7 +105,7 @@ class Assessor:
                 raise
 
     async def on_exhausted(self, event: JobResolved, reason: str) -> AsyncIterator[Event]:
-        """A job that cannot be ended fails, so that its credit is released."""
+        """Fail the job, so that its credit is released."""
         yield JobEnded(job_id=event.job_id, outcome="FAILED", code="INTERNAL", charged_micro_usd=0)
 
     async def _conclude(self, logged: LoggedJob, delivery_count: int) -> AsyncIterator[Event]:
@@ -147,7 +147,7 @@ class Assessor:
     async def _find(
         self, claim: ExtractedClaim, planned: PlannedClaim, resolved: ResolvedClaim, missed: Missed
     ) -> Outcome:
-        """What became of a claim."""
+        """The outcome of a claim: its analysis, its failure, or `missed`."""
         if resolved.failure is not None:
             return Failed(resolved.failure)
         if resolved.analysis_id is None:
@@ -164,7 +164,7 @@ class Assessor:
         return Served(analysed.event, analysed.at, body, new=is_new, stale=planned.stale or fell_back)
 
     async def _assess(self, job: _Analysed, delivery_count: int) -> AsyncIterator[Event | _Assessed]:
-        """Have a model read the article over the analyses; code gives it its score."""
+        """Have a model assess the article with its claims' analyses; code computes the score."""
         _, article = await load_article(self.texts, job.fetched)
         wanted: RunRequest[ArticleToAssess, AssessAnswer] = RunRequest(
             run_id=step_run_id(job.request.job_id, ASSESS),
@@ -222,7 +222,7 @@ class Assessor:
         )
 
     async def _list_calls(self, job: _Analysed, assessed: _Assessed | None, now: datetime) -> tuple[LlmCall, ...]:
-        """What was bought for this job, without a word of it."""
+        """The model calls that were bought for this job, without their texts."""
         bought: list[tuple[StepName, RunEnd, datetime]] = []
         if job.extracted.end is not None:
             assert job.logged.extracted_at is not None
@@ -261,7 +261,7 @@ def _prices(request: JobRequested) -> Prices:
 
 
 def _show(job: _Analysed, article: Material) -> ArticleToAssess:
-    """The article as stage 3 is shown it."""
+    """What stage 3 is shown: the article with its claims' analyses."""
     with_context = job.request.options.context_aware_analysis
     claims = zip(job.found.extraction.claims, job.outcomes, strict=True)
     return ArticleToAssess(

@@ -1,8 +1,8 @@
-"""The rules by which jobs are concluded: resolved when nothing more is waited for, closed when they are over.
+"""The rules that conclude jobs: a job is resolved when it waits for nothing more, and closed when it is over.
 
-Many jobs may wait for one run, so a run's end concerns all of them. A job waits for the runs that it requested from
-their request on. A run of another job may have ended before the plan that found it under way: such ends are read from
-the log when the plan comes.
+Many jobs may wait for one run, so a run's end concerns all of them. A job waits for its own runs from their request
+on. A run of another job may have ended between the look-up that found it under way and the job's plan: such ends are
+read from the log when the plan comes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Log(Protocol):
         """All facts of one aggregate."""
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
-        """Whether it was stored, now or before; False: another one came first."""
+        """Store the event, unless another one came first; whether it is stored, now or before."""
 
 
 class Settlement:
@@ -60,11 +60,11 @@ class Settlement:
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
 
     async def settle(self, request: JobRequested, end: JobEnded, correlation: UUID) -> None:
-        """Charge what the job cost, or release its reservation; nothing if that was done before."""
+        """Charge what the job cost, or release its reservation, unless that was done before."""
         if request.period_id is None:
             return
         async with self._locks.setdefault(request.period_id, asyncio.Lock()):
-            while True:  # a refusal means that another entry was stored, so it cannot go on without end
+            while True:  # ends, since each refusal means that another entry was stored
                 found = await self._log.newest(f"{CreditPosted.SUBJECT}.{request.period_id}")
                 entry = _decide(found, request.job_id, end.charged_micro_usd)
                 if entry is None or await self._log.publish(entry, correlation):
@@ -89,7 +89,7 @@ class Texts(Protocol):
 
 @dataclass(slots=True)
 class OpenJob:
-    """A job that is not closed. Shapes: `runs` are those whose end concerns it."""
+    """A job that is not closed. Shapes: `runs` are the runs that it waits for."""
 
     job: Job
     correlation: UUID
@@ -110,7 +110,7 @@ class JobRules:
         self._by_run: dict[UUID, set[str]] = {}
 
     async def route(self, fact: StoredFact) -> Sequence[tuple[str, StoredFact]]:
-        """The job of its own fact; of a run's end all that wait for it."""
+        """The job that a fact belongs to; for the end of a run, all jobs that wait for it."""
         match fact.event:
             case RunFailed(run_id=run) | AssertionAnalysed(analysis_id=run):
                 return [(key, fact) for key in sorted(self._by_run.get(run, ()))]
@@ -139,7 +139,7 @@ class JobRules:
         return aggregate.job.over is not None
 
     def conclude(self, aggregate: OpenJob) -> Event | None:
-        """What follows once all that it waits for has ended."""
+        """The event that resolves or ends the job; None while it waits for a run."""
         return resolve(aggregate.job)
 
     async def is_over_in_log(self, key: str, aggregate: OpenJob) -> bool:
@@ -148,7 +148,7 @@ class JobRules:
         return self.is_over(aggregate)
 
     async def close(self, key: str, aggregate: OpenJob) -> None:
-        """Settle its credit and remove the words that nothing needs any more."""
+        """Settle the job's credit and remove the texts that nothing needs any more."""
         job = aggregate.job
         assert job.requested is not None
         assert job.over is not None

@@ -35,7 +35,7 @@ _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2}(?=$|[-_])")
 
 
 class NoArticle(Exception):
-    """There is nothing to audit; the code is the job's."""
+    """There is nothing to audit. Shapes: `code` is the failure code of the job."""
 
     def __init__(self, code: Refusal) -> None:
         super().__init__(code)
@@ -46,8 +46,8 @@ class NoArticle(Exception):
 class Article:
     """What is audited.
 
-    Shapes: `reference_day` is what "yesterday" in it refers to: the day it was published if its page says so, else the
-    day it was accepted. `language` is what its page says.
+    Shapes: `reference_day` is the "today" of the article: the day it was published if its page says so, else the day
+    the job was accepted. `language` is the one that its page states.
     """
 
     words: ArticleWords
@@ -68,7 +68,7 @@ def explain(reason: str) -> Refusal:
 
 
 def require_length(text: str) -> str:
-    """The text, if it has words and not too many. Raises: NoArticle."""
+    """Return the text if its length is allowed. Raises: NoArticle: it is empty or too long."""
     words = count_words(text)
     if not 1 <= words <= MAX_WORDS or len(text) > TEXT_CHARACTERS:
         raise NoArticle("INPUT_TOO_LONG" if words else "INPUT_EMPTY")
@@ -76,12 +76,12 @@ def require_length(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """How many words a text has, as white space separates them."""
+    """The number of words in a text, separated by white space."""
     return len(text.split())
 
 
 def parse_day(stated: str | None, accepted_at: datetime) -> date | None:
-    """The day a page says it was published, in UTC; None if it says none, or one that has not come."""
+    """The day, in UTC, that a page says it was published; None without one, or if it is more than a day ahead."""
     try:
         moment = datetime.fromisoformat(stated or "")
     except ValueError:
@@ -96,7 +96,7 @@ def parse_day(stated: str | None, accepted_at: datetime) -> date | None:
 def parse_language(stated: str | None) -> str | None:
     """The primary language of a tag such as `en-GB`. Source: BCP 47.
 
-    None for three letters: `deu` is `de`, and `und` or `mul` is no language. What a text is in, its reader says then.
+    None for tags of three letters: `und` and `mul` name no language. The model states the language then.
     """
     found = _LANGUAGE.match(stated or "")
     return found[0].lower() if found else None
@@ -113,16 +113,17 @@ class QuotedPage:
 
     @property
     def url(self) -> str:
-        """Where it was in the end."""
+        """The page's address after redirects."""
         return self.read.source.url
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest(Generic[MaterialT, AnswerT]):
-    """A run that is wanted.
+    """A run to carry out.
 
     Shapes: `subject_id` is the job or the assertion. `research` answers the step's tools; answers are stored below
-    `folder`. Units: words are kept until `until`; `call_micro_usd` is the most that one request may cost.
+    `folder`. Units: texts are kept until `until`; `call_micro_usd` is the most that one request may cost; `run_s` is
+    the time limit of an attempt.
     """
 
     run_id: UUID
@@ -140,9 +141,9 @@ class RunRequest(Generic[MaterialT, AnswerT]):
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[AnswerT]):
-    """The step's answer, with the end of its run for the fact that carries it.
+    """The step's answer, with the end of its run, which goes into the step's event.
 
-    Shapes: `looked_up` are the addresses that the model searched, opened or fetched in the run, by all attempts.
+    Shapes: `looked_up` are the addresses that the model searched, opened or fetched in all attempts of the run.
     """
 
     answer: AnswerT

@@ -20,7 +20,7 @@ from kit.web import WebError, parse_url
 from services.auditor.domain import QuotedPage, Tools
 
 READ_S: Final = 60.0
-"""A model may quote a hundred pages, and others wait for its run."""
+"""A model may quote a hundred pages, while other jobs wait for its run."""
 _PUBLIC_NAME: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 
 
@@ -31,7 +31,7 @@ class Pages(Protocol):
 
 
 class EvidencePages:
-    """The page reader of the models, and what is read again of the pages that they quote.
+    """The models' tool for reading pages, and the reading of the pages that they quote.
 
     Units: quoted pages that cannot be read within `within_s` together are unavailable.
     """
@@ -71,7 +71,7 @@ class EvidencePages:
 
 
 def _unify(address: str) -> str:
-    """One spelling of an address, without its fragment."""
+    """The normalised spelling of an address, without its fragment."""
     try:
         return str(parse_url(address))
     except WebError:

@@ -1,7 +1,7 @@
-"""The claims of an article: found by a model, or by the one that an earlier job of the account asked about it.
+"""Extracts an article's claims by asking a model, or by reusing the answer to an earlier job of the account.
 
-The model is shown no options, and code makes the claims of its answer. So an answer serves every later job that would
-show the same model the same, whatever that job asks for.
+The model is shown no options, and code makes the claims from its answer. So an answer serves every later job with the
+same model and article, whatever its options.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Extractor:
         self._call_micro_usd = call_micro_usd
 
     async def extract(self, request: JobRequested, fetched: JobFetched, delivery_count: int) -> AsyncIterator[Event]:
-        """Have the claims found, unless that was done; code gives them keys, classes and places."""
+        """Have a model find the claims, or reuse an earlier answer; code gives them keys, classes and places."""
         words, article = await load_article(self._texts, fetched)
         model = next(each for each in fetched.stages if each.step == EXTRACT)
         memo = _name_memo(request.account_id, fetched, words, model)
@@ -78,12 +78,12 @@ class Extractor:
                 yield extracted
 
     async def _name_sent(self, request: JobRequested) -> UUID:
-        """The memo by which an estimate finds the extraction."""
+        """The id of the memo by which an estimate finds the extraction."""
         words = RequestWords.model_validate_json(await self._texts.get(request.input))
         return sent_memo_id(request.account_id, words.text or words.url or "", CLAIM_AUDIT.extract.prompt.version)
 
     async def _recall(self, earlier: JobExtracted) -> ExtractAnswer | None:
-        """What the model answered for an earlier job; None: its words are gone."""
+        """The model's answer for an earlier job; None if it has expired."""
         try:
             words = ExtractionWords.model_validate_json(await self._texts.get(earlier.extraction))
         except LookupError:
@@ -102,7 +102,7 @@ class Extractor:
         memo_of: UUID | None = None,
         end: RunEnd | None = None,
     ) -> JobExtracted:
-        """Store what the claims are; the fact."""
+        """Store the extraction, and return the event that refers to it."""
         read = answer if fetched.language is None else answer.model_copy(update={"language": fetched.language})
         sent = article.text if request.input_type == "TEXT" else None
         found = extract_claims(read, sent, fetched.reference_day, request.options.max_claims)
@@ -123,7 +123,7 @@ class Extractor:
         )
 
     async def _find_cached(self, request: JobRequested, found: Extraction) -> frozenset[str]:
-        """The hashes of those of the further claims that have an analysis."""
+        """The hashes of the further claims that have an analysis in the cache."""
         assertions = [claim.assertion_id(found.language) for claim in found.more_claims]
         known = await asyncio.gather(*(self._log.cached(assertion) for assertion in assertions))
         now, shape, hashes = self._clock.now(), shape_of(request.options), set()
@@ -135,7 +135,7 @@ class Extractor:
 
 
 def _name_memo(account: UUID, fetched: JobFetched, words: ArticleWords, model: StageModel) -> UUID:
-    """The memo of all that an answer depends on: what the model is shown, which model, and who may read it."""
+    """The id of a memo, from all that an answer depends on: what the model is shown, which model, and which account."""
     described = sha256(words.model_dump_json().encode()).hexdigest()
     beside = sha256(f"{described}\n{model.model_dump_json()}".encode()).hexdigest()
     return memo_id(account, fetched.content_sha256, beside, CLAIM_AUDIT.extract.prompt.version)

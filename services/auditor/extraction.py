@@ -1,4 +1,4 @@
-"""From the claims that code found in an answer to the fact and the document that hold them."""
+"""Writes extracted claims as an event and as the document that the account reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVALUABILITY: Final[Mapping[str, Evaluability]] = {
 
 
 def describe_claims(found: rules.Extraction) -> tuple[ExtractedClaim, ...]:
-    """The claims as the fact has them: without words."""
+    """The claims as the event has them: without words."""
     return tuple(
         ExtractedClaim(
             number=number,

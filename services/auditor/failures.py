@@ -1,4 +1,4 @@
-"""Why a claim could not be assessed, in words that say what helps. Source: requirements FH-156, E.3."""
+"""Why a claim has no analysis, and what its account can do about it. Source: requirements FH-156, E.3."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAILURES: Final[Mapping[str, ClaimFailure]] = MappingProxyType(
         for each in (
             ClaimFailure(code="MODEL_UNAVAILABLE", detail="The model did not answer.", hint=_AGAIN, retryable=True),
             ClaimFailure(
-                code="SEARCH_UNAVAILABLE", detail="Nothing could be searched for.", hint=_AGAIN, retryable=True
+                code="SEARCH_UNAVAILABLE", detail="The web search did not answer.", hint=_AGAIN, retryable=True
             ),
             ClaimFailure(code="TIMEOUT", detail="The analysis took too long.", hint=_AGAIN, retryable=True),
             ClaimFailure(code="MODEL_REFUSED", detail="The model declined to answer.", hint=None, retryable=False),
@@ -24,7 +24,7 @@ FAILURES: Final[Mapping[str, ClaimFailure]] = MappingProxyType(
             ),
             ClaimFailure(
                 code="COST_LIMIT",
-                detail="The analysis would have cost more than one request may.",
+                detail="The analysis would have cost more than one request to the model may.",
                 hint="Ask for fewer scenarios or less evidence.",
                 retryable=False,
             ),
@@ -43,5 +43,5 @@ FAILURES: Final[Mapping[str, ClaimFailure]] = MappingProxyType(
 
 
 def describe_failure(code: str) -> ClaimFailure:
-    """The failure of a claim by its code; one that is not known is the model's."""
+    """The failure of a claim by its code; an unknown code counts as `MODEL_UNAVAILABLE`."""
     return FAILURES.get(code, FAILURES["MODEL_UNAVAILABLE"])

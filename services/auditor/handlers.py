@@ -32,7 +32,7 @@ STEPS: Final = (JobStep.FETCH, JobStep.EXTRACT, JobStep.PLAN)
 
 @dataclass(frozen=True, slots=True)
 class Auditor:
-    """Works on jobs."""
+    """Takes jobs from their request to their plan."""
 
     log: Log
     texts: Texts
@@ -43,21 +43,21 @@ class Auditor:
     scores: Scores
 
     async def on_job_requested(self, event: JobRequested, delivery_count: int) -> AsyncIterator[Event]:
-        """Go on until the job waits for its claims' analyses, or is over."""
+        """Carry out the job's next steps until it waits for its claims' analyses, or is over."""
         logged = await self.log.job(event.job_id)
         if logged is None:
             raise Outage(LOG_LAG_S, "the log does not show the request yet")
         job, done = logged.job, None
         while (step := job.next_step) in STEPS and step is not done:
             if done is JobStep.FETCH and await self.log.is_over(event.job_id):
-                return  # its account cancelled it meanwhile; the plan looks itself before it buys
+                return  # its account cancelled it meanwhile; before it buys, the plan checks this itself
             async for fact in self._carry_out(step, logged, event, delivery_count):
                 yield fact
                 job.apply(fact)
             done = step
 
     async def on_exhausted(self, event: JobRequested, reason: str) -> AsyncIterator[Event]:
-        """A job that cannot be worked on fails, so that its credit is released."""
+        """Fail the job, so that its credit is released."""
         yield JobEnded(job_id=event.job_id, outcome="FAILED", code="INTERNAL", charged_micro_usd=0)
 
     def _carry_out(
@@ -97,7 +97,7 @@ class Auditor:
         )
 
     async def _keep(self, request: JobRequested, words: RequestWords, article: Article) -> EphemeralRef:
-        """Store the article, unless the request holds its text, from which it is read like any other."""
+        """Store the article; one that was sent as text is stored already, as the request's input."""
         if words.url is None:
             return request.input
         described = article.words.model_dump_json()

@@ -1,4 +1,4 @@
-"""What models are shown of a job's article, from its stored words."""
+"""Loads a job's article for the models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from services.auditor.ports import Texts
 
 
 async def load_article(texts: Texts, fetched: JobFetched) -> tuple[ArticleWords, Article]:
-    """The article as its page describes it, and as a model is shown it. Raises: LookupError: it has expired."""
+    """The stored article, and the article as a model is shown it. Raises: LookupError: it has expired."""
     words = ArticleWords.model_validate_json(await texts.get(fetched.article))
     return words, Article(words.text, words.title, words.address, words.author, words.publisher, words.published)

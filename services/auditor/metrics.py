@@ -1,4 +1,4 @@
-"""What operators see of claim cache, evidence and open jobs. Labels are codes of ours, never what a model wrote."""
+"""Metrics of the claim cache, evidence and open jobs. Labels are our own codes, never a model's words."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ class AuditorMetrics:
             self._dropped.labels(reason)
 
     def count_look(self, outcome: LookOutcome) -> None:
-        """A claim that was looked up."""
+        """Count a claim that was looked up."""
         self._looks.labels(outcome.lower()).inc()
 
     def count_shared_key(self) -> None:
-        """An assertion that only its guard keeps apart from another."""
+        """Count an assertion that differs from another only by its guard."""
         self._shared.inc()
 
     def count_evidence(self, kept: int, dropped: DroppedEvidence) -> None:
-        """The evidence of an analysis."""
+        """Count the evidence of an analysis."""
         self._kept.inc(kept)
         for reason, count in dropped:
             self._dropped.labels(reason).inc(count)
 
 
 class OpenJobs:
-    """When each open job was requested, by which a stuck fold is noticed. Units: times of the log, UTC.
+    """When each open job was requested, which shows a stuck fold. Units: times of the log, UTC.
 
     Ages are computed when the metrics are read, so they grow even if the fold does nothing.
     """

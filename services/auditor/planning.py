@@ -1,7 +1,7 @@
-"""The plan of a job: what serves each claim, after all of them were looked up at once.
+"""Plans a job: all claims are looked up at once, and the plan says what serves each.
 
-Only what is missing and can be paid for is requested, all of it at once. Where another job requests it first, it is
-looked up again.
+Analyses that are missing and can be paid for are requested together. A claim that another job requests first is looked
+up again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from services.auditor.metrics import AuditorMetrics
 from services.auditor.ports import Keys, Log, LoggedJob, Texts
 
 LOOKS: Final = 5
-"""How often a claim is looked up again after others requested it first."""
+"""How often a claim is looked up again because other jobs requested it first."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class Planner:
         self._clock = clock
 
     async def plan(self, logged: LoggedJob, request: JobRequested) -> JobPlanned | None:
-        """None: the job was cancelled meanwhile.
+        """Request the missing analyses, and return the plan; None if the job was cancelled meanwhile.
 
         Raises: LookupError: the words of the job have expired. Outage: others keep requesting the same claim.
         """
@@ -146,7 +146,7 @@ class Planner:
 def _look(
     now: datetime, logged: LoggedJob, request: JobRequested, claims: Sequence[_OpenClaim]
 ) -> tuple[list[PlannedClaim], list[tuple[_OpenClaim, Request]]]:
-    """What serves each claim, as far as the cache is known, and which of them are still to be requested."""
+    """What serves each claim by what is known of the cache, and the claims that are still to be requested."""
     left = count_affordable(request)
     planned: list[PlannedClaim] = []
     wanted: list[tuple[_OpenClaim, Request]] = []

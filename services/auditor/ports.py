@@ -35,7 +35,7 @@ class Log(Protocol):
     """The stream `JOBS`. Raises: Outage: it could not be read now."""
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
-        """The job without its runs, which do not change what it costs; None: the log does not show its request yet."""
+        """The job without its runs, which do not change its cost; None if the log does not show its request yet."""
 
     async def is_over(self, job_id: UUID) -> bool:
         """Whether the job has ended."""
@@ -46,14 +46,14 @@ class Log(Protocol):
         """The newest facts about an assertion."""
 
     async def request_analysis(self, event: AssertionAnalysisRequested, correlation: UUID) -> bool:
-        """Whether the request was stored; False: another one came first."""
+        """Publish the request, unless another one came first; whether it is stored."""
 
 
 class Memos(Protocol):
     """Extractions that serve later jobs of their account, for a day."""
 
     async def find(self, memo_id: UUID) -> JobExtracted | None:
-        """The extraction of an earlier job."""
+        """The extraction of an earlier job, or None."""
 
     async def keep(self, memo_id: UUID, job_id: UUID) -> None:
         """Let a job's extraction serve others."""
@@ -74,7 +74,7 @@ class EndingLog(Protocol):
     async def is_over(self, job_id: UUID) -> bool: ...
 
     async def analysis(self, assertion_id: UUID, analysis_id: UUID) -> Analysed | None:
-        """An analysis; None: it was withdrawn."""
+        """An analysis, or None if it was withdrawn."""
 
     async def starts(self, runs: Sequence[UUID]) -> Mapping[UUID, datetime]:
         """When the newest attempt of each run began."""
@@ -99,7 +99,7 @@ class Texts(Protocol):
     """Texts that expire."""
 
     async def put(self, text: str, until: datetime, answers: str | None = None) -> EphemeralRef:
-        """Store a text until an hour; `answers` is the folder it lies in, apart from the same text elsewhere."""
+        """Store a text until a time; `answers` is its folder, where it is kept apart from the same text elsewhere."""
 
     async def get(self, ref: EphemeralRef) -> str:
         """Raises: LookupError: it has expired or was removed."""
@@ -123,20 +123,20 @@ class Evidence(Protocol):
 
 
 class Stages(Protocol):
-    """The models that the stages ask now."""
+    """The models that the stages use now."""
 
     async def models(self) -> Mapping[str, StageModel]:
-        """By step."""
+        """The model of each step."""
 
 
 class Scores(Protocol):
     """Scores of publishers by closed epochs. Raises: Outage: they could not be read now."""
 
     async def closed_epoch(self) -> int:
-        """The newest one; 0: there is none."""
+        """The newest closed epoch, or 0 if there is none."""
 
     async def read(self, publishers: Collection[UUID], epoch: int) -> Mapping[UUID, float]:
-        """The scores, from 0 to 100, that count in an epoch, of those publishers that have one."""
+        """The scores, from 0 to 100, that count in an epoch; publishers without one are left out."""
 
 
 class RunsPort(Protocol):

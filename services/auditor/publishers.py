@@ -1,4 +1,4 @@
-"""Publishers' scores in the log: what a job pins when it starts, and what its analyses read of it."""
+"""Publishers' scores in the log: the epoch that a job pins when it starts, and the scores that its analyses use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLOSED: Final = f"{PublisherEpochClosed.SUBJECT}.weekly"
 
 
 class LoggedScores:
-    """Reads them each time. Raises: Outage: the log could not be read now."""
+    """Reads scores from the log at every call. Raises: Outage: the log could not be read now."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus

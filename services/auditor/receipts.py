@@ -1,4 +1,4 @@
-"""What a receipt states of a job. Source: requirements FH-162, D.6."""
+"""Writes what a job's receipt states. Source: requirements FH-162, D.6."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from services.auditor.results import Audit, Result, Served
 
 
 def hash_result(result: Mapping[str, JsonValue]) -> str:
-    """The SHA-256 of a result's RFC 8785 form, which is taken without its receipt."""
+    """The SHA-256 of the RFC 8785 form of a result without its receipt."""
     return sha256(rfc8785.dumps({name: value for name, value in result.items() if name != "receipt"})).hexdigest()
 
 
 def describe_receipt(issuer: str, audit: Audit, fetched: JobFetched, result: Result) -> Mapping[str, JsonValue]:
-    """The payload. Shapes: `issuer` is an origin. Units: `iat` is in Unix seconds."""
+    """The payload of a job's receipt. Shapes: `issuer` is an origin. Units: `iat` is in Unix seconds."""
     prompts = (CLAIM_AUDIT.extract.prompt, CLAIM_AUDIT.analyse.prompt, CLAIM_AUDIT.assess.prompt)
     claims = zip(audit.extraction.claims, audit.outcomes, strict=True)
     return {

@@ -70,7 +70,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A claim that nothing was bought for. `queries` is None unless nothing may be looked up at all."""
+    """A claim without an analysis, for which none was bought. `queries` is None if the job may look up pages."""
 
     queries: tuple[str, ...] | None
 
@@ -106,7 +106,7 @@ class Audit:
 
     @property
     def from_cache(self) -> int:
-        """How many claims another job has paid for."""
+        """How many claims are served by an analysis that another job paid for."""
         return sum(not each.new for each in self.served)
 
 
@@ -131,7 +131,7 @@ def count_claim(claim: ClaimText, outcome: Outcome) -> AssessedClaim:
 def write_assessment(
     extraction: ClaimExtraction, found: Assessment, answer: AssessAnswer, model: str, at: datetime
 ) -> wire.ArticleAssessment:
-    """The assessment as the account reads it; what code decided stands before what the model wrote."""
+    """The assessment as the account reads it, from what code decided and what the model wrote."""
     confidence = found.average_confidence if answer.confidence is None else answer.confidence
     return wire.ArticleAssessment(
         article_id=extraction.job_id,
@@ -172,7 +172,7 @@ def write_assessment(
 
 
 def list_cached_stages(audit: Audit) -> tuple[Literal["stage1", "stage2"], ...]:
-    """The stages that cost nothing, since their outcome was there."""
+    """The stages that cost nothing, because their outcome was cached."""
     stages: list[Literal["stage1", "stage2"]] = ["stage1"] if audit.from_memo else []
     if audit.served and audit.from_cache == len(audit.served):
         stages.append("stage2")
@@ -180,7 +180,7 @@ def list_cached_stages(audit: Audit) -> tuple[Literal["stage1", "stage2"], ...]:
 
 
 def write_result(audit: Audit, upgrade: UpgradeOptions | None) -> Result:
-    """The result, not signed yet. Shapes: `upgrade` has the operator's texts, None exactly if the job could buy."""
+    """The result without its receipt. Shapes: `upgrade` has the operator's texts; None exactly if the job could buy."""
     common = JobResult(
         job_id=audit.extraction.job_id,
         generated_at=audit.generated_at,

@@ -1,4 +1,4 @@
-"""One run of a step: its attempts, each paid for once, over facts of `JOBS` and texts that expire.
+"""Carries out a run of a step: attempts as facts of `JOBS`, answers as texts that expire, none paid for twice.
 
 A worker that takes over from one that died finds its stored answers and continues after them.
 """
@@ -47,7 +47,7 @@ REASONS: Final[Mapping[str, str]] = {
 """The code of a failure by the name of its error; every other one is `model_unavailable`."""
 MODEL_UNAVAILABLE: Final = "model_unavailable"
 CUT_SHORT: Final = "cut_short"
-"""Every attempt ended with its process."""
+"""Every attempt was cut short by the end of its process."""
 
 
 class Log(Protocol):
@@ -63,7 +63,7 @@ class Models(Protocol):
 
 
 class _Texts:
-    """The texts of one run, stored until its hour."""
+    """The texts of one run, stored until the run's texts expire."""
 
     def __init__(self, texts: EphemeralTexts, until: datetime) -> None:
         self._texts = texts
@@ -119,7 +119,7 @@ class Runs:
     async def carry_out(
         self, wanted: RunRequest[MaterialT, AnswerT], delivery_count: int
     ) -> AsyncIterator[Event | Answered[AnswerT] | AlreadyFailed]:
-        """The facts of the next attempt, and the answer at its end.
+        """Carry out the next attempt: its facts, and at its end the answer.
 
         Raises: Retry: the next attempt is not due, or this one failed for now. Superseded: another worker has it.
         """
@@ -247,7 +247,7 @@ class Runs:
 
 
 def _list_looked_up(finished: Finished[AnswerT]) -> frozenset[str]:
-    """Raises: ModelError: the model judged without a source, because its searches failed."""
+    """The addresses that were looked up. Raises: ModelError: there are none, because all searches failed."""
     transcript = Transcript.model_validate_json(finished.transcript)
     found = list_looked_up(transcript)
     if not found and searched_in_vain(transcript):

@@ -1,4 +1,4 @@
-"""From the analysis of a claim to the fact and the words that hold it. Pure."""
+"""Writes the analysis of a claim as an event without words and as the body with them. Pure."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _TITLE_CHARACTERS: Final = 200
 Pages = Mapping[str, QuotedPage | None]
 """Pages by address as cited."""
 Scores = Mapping[UUID, float]
-"""Scores of publishers, from 0 to 100; one that has none counts as an unknown one."""
+"""Scores of publishers, from 0 to 100; a publisher without one counts as unknown."""
 
 
 def number_scenarios(found: rules.ClaimAnalysis) -> Mapping[int, int]:
-    """The numbers that scenarios are published under, from 1 without gaps, by the model's own."""
+    """The published numbers of scenarios, from 1 without gaps, by the model's own numbers."""
     return {each.ordinal: number for number, each in enumerate(found.scenarios, 1)}
 
 
 def describe_scenarios(found: rules.ClaimAnalysis) -> tuple[AnalysedScenario, ...]:
-    """The scenarios as the fact has them: without words."""
+    """The scenarios as the event has them: without words."""
     return tuple(
         AnalysedScenario(
             ordinal=number,
@@ -48,7 +48,7 @@ def describe_scenarios(found: rules.ClaimAnalysis) -> tuple[AnalysedScenario, ..
 
 
 def list_citations(found: rules.ClaimAnalysis, pages: Pages, scores: Scores) -> tuple[Citation, ...]:
-    """The sources that stand, without their words; those that weigh most first."""
+    """The confirmed sources without their words, the weightiest first."""
     return tuple(
         Citation(
             publisher_id=publisher_id(page.domain),
@@ -68,7 +68,7 @@ def list_citations(found: rules.ClaimAnalysis, pages: Pages, scores: Scores) -> 
 
 
 def count_dropped(found: rules.ClaimAnalysis) -> DroppedEvidence:
-    """The sources that do not stand, by reason."""
+    """The numbers of sources that were dropped, by reason."""
     return DroppedEvidence(**{outcome.value: count for outcome, count in found.dropped.items()})
 
 
@@ -123,7 +123,7 @@ def _write_items(
 def _with_pages(
     items: tuple[rules.Evidence, ...], pages: Pages, scores: Scores
 ) -> list[tuple[rules.Evidence, QuotedPage]]:
-    """Evidence with its page, which all that stands has, by relevance as its publisher's score weighs it."""
+    """Confirmed evidence with its page, sorted by relevance weighed with the publisher's score, highest first."""
     found = [(item, page) for item in items if (page := pages.get(item.found.url)) is not None]
     return sorted(found, key=lambda each: -_weigh(each[0], each[1], scores))
 

@@ -1,4 +1,4 @@
-"""Settings of the auditor: concurrency, and access to the web."""
+"""Settings of the auditor: concurrency, receipts, and access to the web."""
 
 from __future__ import annotations
 
