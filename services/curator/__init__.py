@@ -1,1 +1,1 @@
-"""Brings about what time brings about: ends overdue jobs, deletes what has expired, sends webhooks, issues labels."""
+"""Does what falls due: ends overdue jobs, deletes expired texts, sends webhooks, issues labels, stops findings."""

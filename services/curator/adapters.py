@@ -37,7 +37,7 @@ from services.curator.record.reading import LoggedTables
 
 PAGE: Final = 256
 _SECRETS: Final = text("SELECT webhook_secrets FROM operator.account WHERE id = :id AND closed_at IS NULL")
-# A version's `cid` is that of a proof that was checked: no browser can send one.
+# A version's `cid` comes from a proof that was checked: no browser can send one.
 _RECORDS: Final = text("""
     WITH pinned AS (
         SELECT m.document->>'uri' AS uri, m.document->>'cid' AS cid, d.investigation_id, v.post_id,
@@ -94,7 +94,7 @@ log = structlog.get_logger(__name__)
 
 
 class EventLog:
-    """The stream over the broker. Raises: Outage: it could not be read now. BusError: nothing was confirmed."""
+    """The stream `JOBS`. Raises: Outage: it could not be read now. BusError: nothing was confirmed."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -144,7 +144,7 @@ class SqlLabelRecord(LoggedTables):
 
 
 class SqlAudience:
-    """The readers of posts, in the tables of the read model. A post that they do not hold yet has unknown readers."""
+    """The readers of posts, from the tables of the read model; unknown for a post that the tables do not hold yet."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -232,27 +232,27 @@ class CuratorMetrics:
         )
 
     def count_webhook(self, outcome: str) -> None:
-        """A try to send one."""
+        """Count a try to send a webhook."""
         self._webhooks.labels(outcome).inc()
 
     def count_ended(self, state: str) -> None:
-        """A hold that is over."""
+        """Count a hold that has ended."""
         self._holds.labels(state).inc()
 
     def count_overdue(self) -> None:
-        """A job that was ended."""
+        """Count an overdue job that was ended."""
         self._overdue.inc()
 
     def show_open(self, breakers: int) -> None:
-        """How many breakers are open now."""
+        """Show the number of open breakers."""
         self._open_breakers.set(breakers)
 
     def show_quality(self, type_: str, category: str, value: float, missed: bool) -> None:
-        """A metric, and whether it misses its target."""
+        """Show a metric, and whether it misses its target."""
         self._quality.labels(type_, category).set(value)
         self._missed.labels(type_, category).set(missed)
 
     def swept(self, removed: int, at: datetime) -> None:
-        """A sweep that is done."""
+        """Count the texts that a sweep removed, and show when it ran."""
         self._removed.inc(removed)
         self._swept_at.set(at.timestamp())

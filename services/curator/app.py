@@ -158,11 +158,11 @@ def _second_look(host: Host, settings: CuratorSettings, reader: Reader) -> Secon
 def _repeat(
     leadership: Leadership | None, work: Callable[[], Awaitable[object]], every_s: float
 ) -> Callable[[], Awaitable[None]]:
-    """Work at intervals while this process leads; None: in every process, so that each shows its metrics."""
+    """Repeat `work` while this process leads; without `leadership` always, so that every process shows its metrics."""
 
     async def run() -> None:
         while True:
-            while leadership is not None and not leadership.is_leader:  # noqa: ASYNC110 (the lease is another process's to lose)
+            while leadership is not None and not leadership.is_leader:  # noqa: ASYNC110 (another process leads)
                 await asyncio.sleep(min(TICK_S, every_s))
             await work()
             await asyncio.sleep(every_s)

@@ -52,7 +52,7 @@ class KnownTrigger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBreaker:
-    """A breaker as the tables have it. Shapes: `triggers` since it opened last."""
+    """A breaker as the tables have it. Shapes: `triggers` are those since it last opened."""
 
     scope: str
     state: BreakerState
@@ -74,7 +74,7 @@ class RanControl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongReview:
-    """A verdict WRONG, by the sequence of its event. `is_high`: on a post that many read."""
+    """A review with the verdict WRONG, by the sequence of its event. `is_high`: its post has many readers."""
 
     variant: str
     sequence: int
@@ -102,12 +102,12 @@ class Approvals:
 
 
 LEAST_JUDGED: Final = 200
-"""Claims that were judged before, without which nobody knows what is usual."""
+"""The fewest judged claims of the weeks before from which a usual rate can be computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What the tables say. Shapes: `controls` in the order of their runs; `released` are findings of 30 days."""
+    """The facts in the tables. Shapes: `controls` in the order of their runs; `released` counts findings of 30 days."""
 
     controls: Sequence[RanControl] = ()
     wrong: Sequence[WrongReview] = ()
@@ -120,7 +120,7 @@ class Observed:
 
 
 def find_openings(observed: Observed, breakers: Mapping[str, KnownBreaker], now: datetime) -> Iterator[BreakerChanged]:
-    """The events of breakers that open, or that are open and open further; one for each scope."""
+    """The events of breakers that open, or that are open and have a new kind of trigger; one for each scope."""
     opened: set[str] = set()
     for view in (None, *breakers.values()):
         for trigger in find_triggers(_see(observed, view, now)):
@@ -137,7 +137,7 @@ def find_openings(observed: Observed, breakers: Mapping[str, KnownBreaker], now:
 
 
 def find_effect(breakers: Mapping[str, KnownBreaker], variant: str) -> Effect:
-    """What the breakers together do to a variant."""
+    """The strictest effect of the breakers on a variant."""
     effects = (
         Effect.HOLD if each.scope == NEW else Effect.SUSPEND
         for each in breakers.values()
@@ -190,7 +190,7 @@ def describe(trigger: Trigger) -> tuple[BreakerTrigger, str]:
 
 
 def _is_news(breaker: KnownBreaker, trigger: BreakerTrigger) -> bool:
-    """Whether an open breaker does not know this kind of trigger yet."""
+    """Whether a breaker is not open, or was not opened by this kind of trigger yet."""
     if breaker.state != "OPEN":
         return True
     known = {each.trigger for each in breaker.triggers if breaker.since is None or each.at >= breaker.since}
@@ -198,7 +198,7 @@ def _is_news(breaker: KnownBreaker, trigger: BreakerTrigger) -> bool:
 
 
 def _see(observed: Observed, view: KnownBreaker | None, now: datetime) -> Facts:
-    """The facts that count for a breaker; None: all of them."""
+    """The facts that count for a breaker; for None, all of them."""
     since = view.since if view is not None else None
     since_sequence = view.since_sequence if view is not None else 0
     return Facts(

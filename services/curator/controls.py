@@ -1,7 +1,7 @@
-"""Lists of controls, which lie in a folder that only the curator's user can read, and requests of some each day.
+"""Lists of controls, kept in a folder that only the curator's user can read, and the request of some each day.
 
-The hash of a list is in the log before any of its posts runs; the list itself is in no event and no table until it is
-opened.
+The hash of a list is in the log before any of its posts is investigated; the list itself is in no event and no table
+until it is opened.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 class BadList(Exception):
-    """A file of the folder is no list, or was altered; the message names it."""
+    """A file of the folder is not a list of controls, or was altered; the message names the file."""
 
 
 class ListedControl(BaseModel):
@@ -47,7 +47,7 @@ class ListedControl(BaseModel):
 
 
 class ControlList(BaseModel):
-    """A list; its commitment follows from it."""
+    """A list of controls, from which its commitment is computed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,7 +55,7 @@ class ControlList(BaseModel):
 
     @property
     def commitment(self) -> str:
-        """What the log says of it before it is open."""
+        """The hash that is in the log before the list is opened."""
         return commit_to((each.version_id, each.salt) for each in self.controls)
 
     @property
@@ -64,12 +64,12 @@ class ControlList(BaseModel):
 
     @property
     def in_order(self) -> Sequence[ListedControl]:
-        """In the order of their runs, which nobody can tell from the posts."""
+        """The controls in the order of their runs, which cannot be derived from the posts."""
         return sorted(self.controls, key=lambda each: sha256(each.salt.encode()).digest())
 
 
 def draw_salts(posts: Iterable[tuple[UUID, UUID]]) -> ControlList:
-    """A new list of versions with their posts."""
+    """Make a list of these versions and their posts, with random salts."""
     return ControlList(
         controls=tuple(
             ListedControl(version_id=version, post_id=post, salt=secrets.token_hex(SALT_BYTES))
@@ -79,13 +79,13 @@ def draw_salts(posts: Iterable[tuple[UUID, UUID]]) -> ControlList:
 
 
 class ControlLists:
-    """The folder. Raises: OSError: it cannot be read or written."""
+    """The folder of lists. Raises: OSError: it cannot be read or written."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def write(self, controls: ControlList) -> None:
-        """Keep a list, readable by this user alone."""
+        """Store a list, readable by this user alone."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._path(controls.batch_id)
         draft = path.with_suffix(".new")
@@ -97,16 +97,16 @@ class ControlLists:
         draft.replace(path)
 
     def read(self, batch: UUID) -> ControlList | None:
-        """A list; None: it is not here. Raises: BadList."""
+        """A list, or None if the folder does not have it. Raises: BadList."""
         path = self._path(batch)
         try:
             controls = ControlList.model_validate_json(path.read_bytes())
         except FileNotFoundError:
             return None
         except ValidationError as error:
-            raise BadList(f"{path} is no list of controls") from error
+            raise BadList(f"{path} is not a list of controls") from error
         if controls.batch_id != batch:
-            raise BadList(f"{path} is not what was committed to")
+            raise BadList(f"{path} does not match its commitment")
         return controls
 
     def read_all(self) -> Sequence[ControlList]:
@@ -119,7 +119,7 @@ class ControlLists:
 
 
 class ControlRuns:
-    """Requests what is due, as the selector requests any other post; published again, it is the same event."""
+    """Requests due controls like the selector's posts; a request that is published again is the same event."""
 
     def __init__(self, lists: ControlLists, record: SqlControls, log_: Log, clock: Clock, *, a_day: int) -> None:
         self._lists = lists
@@ -129,7 +129,7 @@ class ControlRuns:
         self._a_day = a_day
 
     async def run_once(self) -> int:
-        """Request controls of lists that are committed to, and neither closed nor open; how many."""
+        """Request controls of committed lists that are neither closed nor opened; return how many."""
         now = self._clock.now()
         due: list[InvestigationRequested] = []
         for batch in await self._record.batches():
@@ -144,13 +144,13 @@ class ControlRuns:
                 continue
             begun = {each.version_id for each in await self._record.runs(batch.id)}
             due += [make_request(controls, each) for each in controls.in_order if each.version_id not in begun]
-        # Counted last, so that what another curator requested meanwhile is counted where it is no longer due.
+        # Counted last, so that what another curator has requested meanwhile counts against the limit.
         most = max(0, self._a_day - await self._record.requested(now - DAY))
         return sum([await self._log.publish(each, self._clock.new_id()) for each in due[:most]])
 
 
 def make_request(controls: ControlList, control: ListedControl) -> InvestigationRequested:
-    """The event that requests a control. Nothing that comes after it looks at where it came from."""
+    """The event that requests a control. No step of the investigation looks at its origin."""
     batch, analysis = controls.batch_id, FactCheck.name
     return InvestigationRequested(
         investigation_id=investigation_id(control.version_id, analysis, "CONTROL", batch),

@@ -18,7 +18,7 @@ _TYPES: Final[dict[JobOutcome, WebhookType]] = {
 }
 
 WAITS_S: Final = (0, 5, 300, 1_800, 7_200, 18_000, 36_000)
-"""Before each try: seven tries in some eighteen hours. Source: FH-159."""
+"""The waits before each of seven tries, some eighteen hours in all. Source: FH-159."""
 _EARLY_S: Final = 1.0
 
 
@@ -41,6 +41,6 @@ def wait_at(age_s: float) -> float | None:
 
 
 def write_message(end: JobEnded, ended_at: datetime) -> bytes:
-    """The body, the same at each try."""
+    """The body of a webhook, the same at each try."""
     message = WebhookMessage(type=_TYPES[end.outcome], timestamp=ended_at, data=JobReference(job_id=end.job_id))
     return message.model_dump_json().encode()

@@ -1,4 +1,4 @@
-"""What happens to a finding that is published now: the one question that a display asks."""
+"""What breakers and earned volume do to a finding that is published now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from services.curator.record.watched import SqlWatchRecord
 
 
 class Effects:
-    """Asks breakers and volume. Raises: Outage: the tables could not be read now."""
+    """Combines breakers and volume. Raises: Outage: the tables could not be read now."""
 
     def __init__(self, record: SqlWatchRecord, volumes: SqlVolumes, clock: Clock, *, announces: bool) -> None:
         self._record = record
@@ -20,11 +20,11 @@ class Effects:
         self._announces = announces
 
     async def current_effect(self, variant: str) -> Effect:
-        """The stricter of both: SUSPEND displays nothing, HOLD nothing that is not displayed yet."""
+        """The stricter of both effects: SUSPEND displays nothing, HOLD nothing that is not displayed yet."""
         return max(find_effect(await self._record.breakers(), variant), await self._find_volume_effect(variant))
 
     async def of_approval(self, approval: ClaimApproved) -> Effect:
-        """The same for an approved claim; what no run is known of counts as an unknown variant."""
+        """The same for an approved claim; a claim whose run is not in the tables counts as an unknown variant."""
         return await self.current_effect(await self._record.variant_of(approval.investigation_id) or "")
 
     async def _find_volume_effect(self, variant: str) -> Effect:

@@ -1,7 +1,7 @@
-"""Keeps entries of the catalogue current: what makes them stale, newer analyses, and renewals at the instance's cost.
+"""Keeps entries of the catalogue current: marks stale ones, records newer analyses, renews at the instance's cost.
 
-The tables are compared as a whole, so nothing is missed whatever happened meanwhile. They count once they hold the
-log, and each event follows the newest one about its entry or claim, so of two curators the stream refuses one.
+The tables are compared as a whole, so nothing is missed whatever happened meanwhile. They are used only once they hold
+the log, and each event follows the newest one about its entry or claim, so of two curators the stream refuses one.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from services.curator.record.entries import Cause, Due, Reanalysed, SqlEntries
 
 PAGE: Final = 1_000
 PROMPTS: Final = frozenset(step.prompt.sha256 for step in (ClaimAudit.analyse, ClaimAudit.analyse_deep))
-"""The instructions that claims are analysed with now."""
+"""The hashes of the current prompts that claims are analysed with."""
 REASON: Final = "The claim was analysed again."
 DAY: Final = timedelta(days=1)
 WORDS_KEPT: Final = LIFETIME + DAY
-"""A claim whose newest request is older has no words; it would be in the way of the others for ever."""
+"""A claim whose newest request is older has no words left: it cannot be renewed, and would block others for ever."""
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +43,7 @@ class KeptTexts(Protocol):
 
 
 class Staleness:
-    """Records what makes entries stale beside the edits and decisions of people."""
+    """Marks entries as stale for causes other than edits and decisions of people."""
 
     def __init__(self, record: SqlEntries, log_: Log, clock: Clock) -> None:
         self._record = record
@@ -52,7 +52,7 @@ class Staleness:
         self._since: int | None = None
 
     async def run_once(self) -> int:
-        """Compare once; how many entries became stale."""
+        """Compare once; return how many entries became stale."""
         if self._since is None:
             self._since = await self._record.newest()
         if not await self._record.holds(self._since):
@@ -67,7 +67,7 @@ class Staleness:
 
 
 def make_stale(cause: Cause) -> EntryStaled:
-    """The event that says so."""
+    """The event that marks parts of an entry as stale."""
     return EntryStaled(
         follows=cause.staled_sequence,
         entry_id=cause.entry_id,
@@ -80,7 +80,7 @@ def make_stale(cause: Cause) -> EntryStaled:
 class Reanalyses:
     """Records each newer analysis of a claim as an edit of its entry, by the system.
 
-    Such an edit changes no words: it takes those of the newest edit, or what the entry was published with.
+    Such an edit changes no words: it keeps those of the newest edit, or those that the entry was published with.
     """
 
     def __init__(self, record: SqlEntries, texts: KeptTexts, log: Log, clock: Clock) -> None:
@@ -90,7 +90,7 @@ class Reanalyses:
         self._clock = clock
 
     async def run_once(self) -> int:
-        """Record once, of each entry one analysis; how many. Only tables that hold all of the log say what is new."""
+        """Record one newer analysis of each entry; return how many. Waits until the tables hold all of the log."""
         if not await self._record.holds(await self._record.newest()):
             return 0
         recorded = 0
@@ -126,10 +126,10 @@ class Reanalyses:
 
 
 class Renewals:
-    """Has claims of stale entries analysed again, by the newest request of an analysis once more.
+    """Has claims of stale entries analysed again, by repeating their newest request.
 
     Jobs that need the claim meanwhile join. Limits of calls and tries hold as for any analysis.
-    Units: `a_day` are analyses of entries' claims in 24 hours, requested by any curator.
+    Units: `a_day` is the limit of analyses of entries' claims in 24 hours, those that jobs requested included.
     """
 
     def __init__(self, record: SqlEntries, texts: KeptTexts, log_: Log, clock: Clock, *, a_day: int) -> None:
@@ -140,12 +140,12 @@ class Renewals:
         self._a_day = a_day
 
     async def run_once(self) -> int:
-        """Request once; how many analyses. Only tables that hold all of the log say how many there were already."""
+        """Request the analyses that are due; return how many. Waits until the tables hold all of the log."""
         if not await self._record.holds(await self._record.newest()):
             return 0
         now, requested = self._clock.now(), 0
         due = await self._record.stale(now - WORDS_KEPT, now - DAY, MANY_STALE)
-        # Counted last, so that what another curator requested meanwhile is counted where it is no longer due.
+        # Counted last, so that what another curator has requested meanwhile counts against the limit.
         most = max(0, self._a_day - await self._record.requested(now - DAY))
         for each in choose_renewals(due, now, most):
             event = await self._renew(each, now)
@@ -155,7 +155,7 @@ class Renewals:
         return requested
 
     async def _renew(self, due: Due, now: datetime) -> AssertionAnalysisRequested | None:
-        """The request; None: another one came first, or the claim's words are gone."""
+        """The new request; None if another one came first, or the claim's words have expired."""
         found = await self._record.request(due.assertion_id)
         if found is None or found[0] != due.requested_sequence:
             return None

@@ -1,4 +1,4 @@
-"""Webhooks: a message at a job's end, repeated by the job's age until it is received or given up.
+"""Webhooks: a message at a job's end, sent again by the job's age until it is received or the tries are used up.
 
 The age decides when the next try is due, not the number of deliveries: an outage of ours uses up no try.
 """
@@ -34,7 +34,7 @@ class Webhooks:
         self._clock = clock
 
     async def on_job_ended(self, event: JobEnded, delivery_count: int) -> AsyncIterator[Event]:
-        """Send the job's message, if its account asked for one. Raises: Retry: it was not received."""
+        """Send the job's message, if its account asked for one. Raises: Retry: the message was not received."""
         job = await self._log.ended_job(event.job_id)
         if job is None:
             raise Outage(LOG_LAG_S, "the log does not show the job yet")

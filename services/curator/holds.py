@@ -1,7 +1,7 @@
 """Held claims: each is released or withheld when its time is over, and its verdict follows.
 
 Its message waits in the broker meanwhile. Two curators may decide differently, so the decision is a once-event, and
-the verdict is the one of the decision that the stream has stored.
+the verdict follows from the decision that the stream has stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOT_DECIDED: Final = "NOT_DECIDED"
 log = structlog.get_logger(__name__)
 
 FindEffect = Callable[[ClaimApproved], Awaitable[Effect]]
-"""What breakers do to what is not shown yet."""
+"""Finds what breakers and earned volume do to an approved claim."""
 
 
 async def _find_none(_: ClaimApproved) -> Effect:
@@ -46,7 +46,7 @@ class Holds:
     second_look: LooksAgain
 
     async def on_claim_held(self, event: ClaimHeld, delivery_count: int) -> AsyncIterator[Event]:
-        """End a hold that is over. Raises: Retry: it is not over."""
+        """End a hold that is over. Raises: Retry: the hold is not over."""
         ended, follows = await self.log.find_end(event)
         if ended is None:
             ended = await self._decide(event, follows)
@@ -56,7 +56,7 @@ class Holds:
         yield write_verdict(event.approval, ended)
 
     async def on_exhausted(self, event: ClaimHeld, reason: str) -> AsyncIterator[Event]:
-        """Withhold it: what cannot be decided is not shown, and its investigation must end."""
+        """Withhold the claim: one that cannot be decided is not shown, and its investigation must end."""
         ended, follows = await self.log.find_end(event)
         if ended is None:
             ended = _end(event, follows, _NOT_DECIDED)
@@ -83,7 +83,7 @@ class Holds:
             decided = display(replace(claim, fresh=fresh), now, self.rules)
         match decided:
             case Wait(until):
-                raise Retry(max(1.0, (until - now).total_seconds()), "it is held")
+                raise Retry(max(1.0, (until - now).total_seconds()), "the claim is held")
             case Withhold(code):
                 return _end(event, follows, code, audience.views_a_day, hold_s)
             case _:

@@ -1,8 +1,8 @@
-"""Labels follow the public record: what stands is labelled, what does not stand any more loses its label.
+"""Labels follow the public record: a record with a finding gets a label, one without loses it.
 
 The tables are compared as a whole, so nothing is missed whatever happened meanwhile. They lag behind the log, so they
-count only if they hold what the log held at the comparison before, and a label is stored only behind the event that the
-decision was made from.
+are used only if they hold what the log held at the previous comparison, and a label is stored only right after the
+event that the decision was made from.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 
 class LabelSweep:
-    """Publishes what is due."""
+    """Publishes the labels that are due."""
 
     def __init__(self, record: LabelRecord, log_: Log, clock: Clock) -> None:
         self._record = record
@@ -26,7 +26,7 @@ class LabelSweep:
         self._since: int | None = None
 
     async def run_once(self) -> int:
-        """Compare once; how many labels were published. What another worker published first stands."""
+        """Compare once; return how many labels were published. A label that another worker published first is kept."""
         since, self._since = self._since, await self._record.newest()
         found = None if since is None else await self._record.read(since)
         published = 0

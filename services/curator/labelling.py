@@ -28,7 +28,8 @@ class PinnedResult:
     """The newest result of the fact check on a version whose record is pinned.
 
     `is_confirmed`: the record's proof was checked; `is_newest`: no confirmed version of its post was seen later;
-    `is_hidden`: the site has said since that it does not show the post; `is_demo`: a fixed catalogue answered.
+    `is_hidden`: the site has since refused to show the post, or its author is hidden; `is_demo`: a fixed catalogue
+    answered.
     """
 
     investigation_id: UUID

@@ -1,7 +1,7 @@
 """Jobs beyond their deadline: a fold of requests and ends knows which jobs are open, and a leader ends what is overdue.
 
-The fold has a mark of its own, so a restart reads from the oldest open job on. Its credit is released by the fold that
-closes jobs.
+The fold has a mark of its own, so a restart reads from the oldest open job on. A job's credit is released by the fold
+that closes jobs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Deadlines:
         self._open: dict[str, OpenJob] = {}
 
     async def end_overdue(self) -> int:
-        """End the jobs whose deadline has passed; how many. Only the first end of a job is stored."""
+        """End the jobs whose deadline has passed; return how many. Only the first end of a job is stored."""
         now, ended = self._clock.now(), 0
         for key, job in [each for each in self._open.items() if each[1].request.deadline_at <= now]:
             end = JobEnded(job_id=job.request.job_id, outcome="FAILED", code=CODE, charged_micro_usd=0)
@@ -53,7 +53,7 @@ class Deadlines:
         return ended
 
     async def route(self, fact: StoredFact) -> Sequence[tuple[str, StoredFact]]:
-        """Its own job alone."""
+        """The job that the fact belongs to."""
         return ((fact.event.key(), fact),)
 
     async def open(self, fact: StoredFact) -> OpenJob | None:
@@ -66,14 +66,14 @@ class Deadlines:
         return aggregate.is_over
 
     def conclude(self, aggregate: OpenJob) -> Event | None:
-        """Nothing: only time ends a job here."""
+        """None: here, only time ends a job."""
         return None
 
     async def is_over_in_log(self, key: str, aggregate: OpenJob) -> bool:
         return await self._log.is_over(key)
 
     async def close(self, key: str, aggregate: OpenJob) -> None:
-        """Nothing is left to do."""
+        """Drop the job; nothing else is left to do."""
         self._open.pop(key, None)
 
     def seen(self, sequence: int, key: str, event: Event, at: datetime) -> None:

@@ -22,13 +22,13 @@ class Log(Protocol):
     """The stream `JOBS`. Raises: Outage: it could not be read now. BusError: nothing was confirmed."""
 
     async def ended_job(self, job_id: UUID) -> EndedJob | None:
-        """A job that is over; None: the log does not show it yet, or there is none."""
+        """A job that is over; None if the log does not show its end, or has no such job."""
 
     async def is_over(self, key: str) -> bool:
         """Whether a job has ended."""
 
     async def publish(self, event: Event, correlation: UUID) -> bool:
-        """Whether it was stored, now or before; False: another one came first."""
+        """Store the event, unless another one came first; whether it is stored, now or before."""
 
 
 class LabelRecord(Protocol):
@@ -38,14 +38,14 @@ class LabelRecord(Protocol):
         """The last sequence of the log."""
 
     async def read(self, since: int) -> Sequence[PinnedRecord] | None:
-        """Pinned records with findings or labels; None: the tables do not hold the log up to there yet."""
+        """Pinned records with findings or labels; None if the tables do not hold the log up to `since` yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
     """Who reads a post. Shapes: `is_requested`: a reader asked for its investigation.
 
-    Units: `views_a_day` are unique, of today or yesterday, whichever had more; None: no view of it was ever counted.
+    Units: `views_a_day` are unique views of today or yesterday, whichever had more; None if none was ever counted.
     """
 
     views_a_day: int | None
@@ -56,18 +56,18 @@ class Audience(Protocol):
     """The readers of posts. Raises: Outage: they could not be read now."""
 
     async def find(self, approval: ClaimApproved) -> Readers:
-        """Those of the post that a claim is of."""
+        """The readers of a claim's post."""
 
 
 class HoldLog(Protocol):
     """The stream `ERRATA`. Raises: Outage: it could not be read now."""
 
     async def find_end(self, event: ClaimHeld) -> tuple[ClaimHoldEnded | None, int]:
-        """How its hold ended in its round, and what the next end of a hold of this claim follows."""
+        """How the hold ended in its round, or None; and the sequence that the claim's next end of a hold follows."""
 
 
 class HoldMetrics(Protocol):
-    """What operators see of holds."""
+    """Metrics of holds."""
 
     def count_ended(self, state: str) -> None: ...
 
@@ -88,17 +88,17 @@ class AssertionLog(Protocol):
     """The stream `JOBS`. Raises: Outage: it could not be read now."""
 
     async def find_flag(self, flag_id: UUID) -> FlagRaised | None:
-        """An objection; None: it was erased."""
+        """An objection, or None if it was erased."""
 
     def read(self, kinds: Sequence[type[Event]], since: datetime) -> AsyncIterator[Event]:
         """All facts of these kinds since a moment."""
 
 
 class LooksAgain(Protocol):
-    """The cited pages as they are now."""
+    """Fetches cited pages again."""
 
     async def look(self, approval: ClaimApproved) -> Fresh:
-        """Whether they still say what is quoted from them; a failure of a page is a result."""
+        """Whether the pages still say what is quoted from them; a page that fails is a result, not an error."""
 
 
 class Removal(Protocol):
@@ -111,7 +111,7 @@ class Secrets(Protocol):
     """Secrets that sign an account's webhooks."""
 
     async def find(self, account_id: UUID) -> Sequence[str]:
-        """Those that are valid now; none: the account is closed or has none."""
+        """The secrets that are valid now; empty if the account is closed or has none."""
 
 
 class Hooks(Protocol):
@@ -121,7 +121,7 @@ class Hooks(Protocol):
 
 
 class Metrics(Protocol):
-    """What operators see."""
+    """Metrics of webhooks, deadlines and sweeps."""
 
     def count_webhook(self, outcome: str) -> None: ...
 
@@ -131,10 +131,10 @@ class Metrics(Protocol):
 
 
 class Ages(Protocol):
-    """The decision log. Zero where there is none."""
+    """Ages in the decision log; zero without a log."""
 
     async def note_age(self) -> timedelta:
-        """Since the newest signed note."""
+        """How long decisions have waited for a published note."""
 
     async def quorum_age(self) -> timedelta:
-        """Since the newest note that a quorum of witnesses has signed."""
+        """How long notes have waited for a quorum of witnesses."""

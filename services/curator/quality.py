@@ -1,7 +1,7 @@
 """Samples metrics by the hour and counts causes of errors by the week.
 
-Each sample and each count is an event that the stream stores once, so two curators lead to no second one. Both are of
-hours and weeks that are over; the tables count once they hold what the log held when the work began.
+Each sample and each count is an event that the stream stores once, whatever number of curators publish it. They are of
+hours and weeks that are over; the tables are used once they hold what the log held when the work began.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from services.curator.record.quality import Sample, SqlQuality
 _HOUR: Final = "%Y-%m-%dT%H"
 _WEEK: Final = timedelta(days=7)
 _MONDAY: Final = timedelta(hours=2)
-"""A week is counted from Monday 02:00 on."""
+"""A week is counted from 02:00 of the next Monday on."""
 
 log = structlog.get_logger(__name__)
 
 
 class Quality:
-    """Publishes what is due. `show` says of each metric what it is and whether it misses its target."""
+    """Publishes due samples and counts. `show` gets each metric's type, category and value, and if it is missed."""
 
     def __init__(
         self, record: SqlQuality, log_: Log, clock: Clock, show: Callable[[str, str, float, bool], None]
@@ -41,7 +41,7 @@ class Quality:
         self._done: datetime | None = None
 
     async def run_once(self) -> int:
-        """Once in an hour, sample it and count the week, as far as neither is recorded; how many events were stored."""
+        """Once an hour, publish the samples and counts that are not recorded yet; return how many were stored."""
         now = self._clock.now().astimezone(UTC)
         hour = now.replace(minute=0, second=0, microsecond=0)
         if self._done == hour:

@@ -1,6 +1,6 @@
 """Displayed quotes are compared with the pages that were stored for them; one that is not there opens the breaker.
 
-Every display is looked at once, in the order of the log, a few at a time. The mark moves behind a display only once its
+Every display is checked once, in the order of the log, a few at a time. The mark moves past a display only once its
 breaker is open, so a kill repeats a few comparisons and loses none.
 """
 
@@ -23,7 +23,7 @@ from services.curator.record.watched import SqlWatchRecord
 from services.curator.second_look import read_words
 
 BATCH: Final = 10
-"""Displays that are looked at between two pauses."""
+"""Displays that are checked between two pauses."""
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +47,7 @@ class QuoteCheck:
     clock: Clock
 
     async def run_once(self) -> int:
-        """Look at the next few displays; how many of their quotes are not in their page."""
+        """Check the next few displays; return how many of their quotes are not in their page."""
         displays = await self.displays.next(BATCH)
         missing = [each.claim_id for each in displays.quotes if await self._is_missing(each)]
         if missing:
@@ -59,7 +59,7 @@ class QuoteCheck:
         return len(missing)
 
     async def _is_missing(self, quote: DisplayedQuote) -> bool:
-        """Whether it stands in none of its pages. A page that is lost or cannot be read now does not count."""
+        """Whether a quote is in none of its stored pages; False if one of them is lost or cannot be read."""
         is_known = False
         for page in quote.pages:
             try:
@@ -74,7 +74,7 @@ class QuoteCheck:
         return is_known
 
     async def _open(self, missing: int) -> bool:
-        """Whether the breaker is open for this, now or before; False: another event of it came first."""
+        """Open the breaker, unless it is open for this already; return False if another event of it came first."""
         observed = Observed(released={}, quotes_not_in_page=missing)
         for event in find_openings(observed, await self.breakers.breakers(), self.clock.now()):
             if not await self.log.publish(event, self.clock.new_id()):

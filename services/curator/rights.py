@@ -25,7 +25,7 @@ from services.curator.ports import AssertionLog, Removal
 
 ISSUE: Final = "RIGHTS"
 KEPT: Final = timedelta(days=91)
-"""Older analyses have no words any more."""
+"""The words of older analyses have expired."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Objected:
     _assertions: set[UUID] = field(default_factory=set)
 
     def apply(self, event: Event) -> None:
-        """Take the next fact."""
+        """Apply the next fact."""
         match event:
             case AssertionAnalysisRequested() if event.canonical_sha256 == self.flag.claim_sha256:
                 self._assertions.add(event.assertion_id)
@@ -62,7 +62,7 @@ class Withdrawals:
         self._clock = clock
 
     async def on_flag_raised(self, event: FlagRaised, delivery_count: int) -> AsyncIterator[Event]:
-        """Withdraw what quotes the address of an objection. A claim waits for a moderator."""
+        """Withdraw the analyses that quote an objection's address. An objection to a claim waits for a moderator."""
         if event.url_sha256 is not None:
             async for fact in self._withdraw(event):
                 yield fact

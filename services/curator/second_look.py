@@ -23,13 +23,13 @@ async def read_words(reader: Reader, data: bytes, content_type: str | None) -> P
 
 
 class SecondLook:
-    """Fetches pages over a client that reaches no private address."""
+    """Fetches pages with a client that reaches no private address."""
 
     def __init__(self, pages: Pages[PageText]) -> None:
         self._pages = pages
 
     async def look(self, approval: ClaimApproved) -> Fresh:
-        """What the pages say now of a claim that was approved. A failure of a page is a result."""
+        """Whether the cited pages still say what a claim quotes. A page that fails is a result, not an error."""
         sources = approval.payload.sources
         pages = await asyncio.gather(*(self._pages.get(each.url) for each in sources))
         read = [(source, page) for source, page in zip(sources, pages, strict=True) if isinstance(page, Page)]

@@ -1,4 +1,4 @@
-"""Deleting what has expired: the fact first, so that tables lose it at the same place of the log, and then the texts.
+"""Deletes expired texts, after the fact of it, so that tables lose them at the same place of the log.
 
 A text is unreadable from its hour on, whether or not it is deleted already.
 """
@@ -25,7 +25,7 @@ class Sweep:
         self._clock = clock
 
     async def run_once(self) -> int:
-        """Delete what expired up to the whole hour; the number of texts."""
+        """Delete the texts that expired up to the whole hour; return their number."""
         now = self._clock.now()
         before = now.replace(minute=0, second=0, microsecond=0)
         await self._log.publish(

@@ -1,4 +1,4 @@
-"""Findings that stand, as the curator sees them: without their words; and their suspension."""
+"""Findings that stand, without their words, and their suspension."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Shapes: `sequence` of its newest change, 0 without any."""
+    """A finding that stands. Shapes: `sequence` is that of its newest change, 0 without any."""
 
     claim_id: UUID
     investigation_id: UUID
@@ -35,7 +35,7 @@ class TakeBack:
         self._clock = clock
 
     async def suspend(self, findings: Sequence[Standing], cause: FindingCause, note: str, now: datetime) -> int:
-        """Suspend what stands; how many were."""
+        """Suspend these findings; return how many were suspended."""
         suspended = 0
         for each in findings:
             history = FindingHistory(

@@ -1,4 +1,4 @@
-"""How much of a variant is displayed, from what was seen of it since its volume changed last. Pure."""
+"""How much of a variant is displayed, from what was seen of it since its volume last changed. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class KnownVariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownVariant:
-    """A variant that has run and has no volume yet. Units: `since` is when it is first to be held back."""
+    """A variant that has run and has no volume yet. Units: its findings are held back from `since` on."""
 
     variant: str
     parts: VariantParts
@@ -67,7 +67,8 @@ class ReviewedFinding:
 class Seen:
     """What was seen of a variant since it came into its state.
 
-    Shapes: `runs` and `controls` whose findings were none; `reviews` in the order of the log.
+    Shapes: `runs` without controls; `controls` without findings; `flagged` controls with one; `reviews` in the order of
+    the log.
     """
 
     runs: int = 0
@@ -77,7 +78,7 @@ class Seen:
 
 
 def announce(unknown: UnknownVariant) -> VariantChanged:
-    """A variant that runs for the first time starts in the shadow."""
+    """The event of a variant that runs for the first time: it starts in the shadow."""
     return VariantChanged(
         variant=unknown.variant,
         parts=unknown.parts,
@@ -90,7 +91,7 @@ def announce(unknown: UnknownVariant) -> VariantChanged:
 
 
 def find_change(known: KnownVariant, seen: Seen, now: datetime) -> VariantChanged | None:
-    """The event of a volume that changed; None: it is what it was."""
+    """The event of a changed volume; None if it is unchanged."""
     volume = to_volume(known)
     through, why = known.through, ""
     for observed, sequence in _order(seen):
@@ -105,8 +106,8 @@ def find_change(known: KnownVariant, seen: Seen, now: datetime) -> VariantChange
 def make_change(
     known: KnownVariant, volume: Volume, *, through: int, why: str, by: str, now: datetime
 ) -> VariantChanged:
-    """The event that says so. It holds for what is published from now on, unless the state goes on; a shadow that
-    starts anew does not.
+    """The event of a changed volume. It holds for what is published from now on, or from the state's begin if that goes
+    on; a shadow that starts anew does not go on.
     """
     limited = volume if isinstance(volume, Limited) else Limited()
     goes_on = name_state(volume) == known.state and not (isinstance(volume, Shadow) and volume.gate_tier is not CLEAN)
@@ -148,7 +149,7 @@ def name_state(volume: Volume) -> VolumeState:
 
 
 def _order(seen: Seen) -> Iterable[tuple[Observed, int]]:
-    """Each with its sequence, 0 where it is not counted by one; runs count in the shadow only, and not beyond need."""
+    """The observations with their sequence, 0 for runs and controls, which are not counted beyond what is needed."""
     yield from ((ShadowRun(), 0) for _ in range(min(seen.runs, SHADOW_RUNS)))
     yield from ((Control("", is_flagged=False), 0) for _ in range(min(seen.controls, CLEAN_CONTROLS)))
     yield from ((each.verdict, each.sequence) for each in seen.reviews)
@@ -157,12 +158,12 @@ def _order(seen: Seen) -> Iterable[tuple[Observed, int]]:
 
 
 def _is_change(one: Volume, other: Volume) -> bool:
-    """Another state or step; counting within one is computed anew each time."""
+    """Whether state or quota changed; counts within a step are computed anew each time."""
     return name_state(one) != name_state(other) or quota(one) != quota(other)
 
 
 def _starts_anew(observed: Observed) -> bool:
-    """Whether counting starts anew, in the shadow too, where the state stays what it is."""
+    """Whether counting starts anew, even in the shadow, where the state stays the same."""
     return observed is Verdict.WRONG or (isinstance(observed, Control) and observed.is_flagged)
 
 

@@ -1,7 +1,7 @@
-"""The watch: what is known of findings opens breakers, and what a breaker stops is taken back.
+"""The watch: opens breakers by what is known of findings, and suspends the findings that a breaker stops.
 
 Every round compares the tables as a whole, so a kill at any moment loses nothing: what was not published yet is found
-again. A round begins only once the tables hold what the round before it published, and of two curators the stream
+again. A round begins only once the tables hold what the previous round published, and of two curators the stream
 refuses one.
 """
 
@@ -37,9 +37,9 @@ log = structlog.get_logger(__name__)
 
 
 class Volumes:
-    """Earned volume: a new variant is announced, what it has not earned is taken back, and what it has earned is said.
+    """Earned volume: announces new variants, suspends findings beyond what is earned, and publishes changes.
 
-    Where variants are off, none is announced. One whose breaker has closed has a volume all the same.
+    If variants are off, none is announced; a variant whose breaker has closed has a volume all the same.
     """
 
     def __init__(self, record: SqlVolumes, log_: Log, clock: Clock, *, announces: bool) -> None:
@@ -50,7 +50,7 @@ class Volumes:
         self._announces = announces
 
     async def hold(self, now: datetime) -> int:
-        """Take back what is displayed beyond what its variant has earned; how many findings."""
+        """Suspend findings that are displayed beyond what their variant has earned; return how many."""
         held = 0
         for each in await self._record.known():
             if each.quota is not None:
@@ -59,7 +59,7 @@ class Volumes:
         return held
 
     async def change(self) -> int:
-        """Announce what is new, and say what has changed; how many variants."""
+        """Announce new variants and publish changed volumes; return how many."""
         published = 0
         if self._announces:
             for unknown in await self._record.unknown(self._clock.now()):
@@ -98,13 +98,13 @@ class Watch:
         self._approvals: tuple[datetime, Sequence[Approvals]] | None = None
 
     async def run(self) -> None:
-        """Look until nothing is left to do for now."""
+        """Run rounds until nothing is left to do for now."""
         while await self.run_once():
             while not await self._record.holds(self._since or 0):  # noqa: ASYNC110 (the projector is another process)
                 await asyncio.sleep(LAG_S)
 
     async def run_once(self) -> bool:
-        """Look once; whether anything was published, so that another look is due as soon as the tables hold it."""
+        """Run a round; whether it published anything, so that another is due as soon as the tables hold that."""
         if self._since is None:
             self._since = await self._record.newest()
         if not await self._record.holds(self._since):
@@ -128,7 +128,7 @@ class Watch:
         return published > 0
 
     async def _stop(self, breaker: KnownBreaker, now: datetime) -> int:
-        """Take back what a breaker that is not closed stops; how many findings."""
+        """Suspend the findings that a breaker stops unless it is closed; return how many."""
         if breaker.state == "CLOSED":
             return 0
         variant = None if breaker.scope in (EVERY, NEW) else breaker.scope
@@ -150,7 +150,7 @@ class Watch:
         )
 
     async def _read_approvals(self, ends: datetime) -> Sequence[Approvals]:
-        """Of weeks that are over, so they are read once a week."""
+        """The approvals of weeks that are over, read once a week."""
         if self._approvals is None or self._approvals[0] != ends:
             begins = ends - WEEK
             found = await self._record.approvals(begins - WEEKS_BEFORE * WEEK, begins, ends)
@@ -159,6 +159,6 @@ class Watch:
 
 
 def _start_of_week(now: datetime) -> datetime:
-    """The start of the Monday, in UTC. Whole weeks are compared, so a rate is looked at once and not every minute."""
+    """The start of this week's Monday, in UTC. Whole weeks are compared, so a rate is checked once a week."""
     day = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return day - timedelta(days=day.weekday())

@@ -1,7 +1,7 @@
-"""Scores publishers of cited sources, a week at a time, and never because a claim is analysed.
+"""Scores publishers of cited sources once a week, and never because a claim is analysed.
 
-What an epoch counts is days old when it closes, so it is the same whenever and by whomever it is computed. Each score
-is stored behind the one before it; an epoch is closed once all of its scores are there.
+What an epoch counts is days old when it closes, so every worker computes the same at any time. Each score is stored
+behind the publisher's previous one; an epoch is closed once all of its scores are stored.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ScoreRecord(Protocol):
 
 
 class WeeklyScores:
-    """Closes epochs that are due, one at a time. Shapes: `initial` are the scores of types beside the usual ones."""
+    """Closes epochs that are due, one at a time. Shapes: `initial` has scores of publisher types beyond the usual."""
 
     def __init__(self, record: ScoreRecord, log_: Log, clock: Clock, initial: Mapping[str, int]) -> None:
         self._record = record
@@ -64,13 +64,13 @@ class WeeklyScores:
         self._since: int | None = None
 
     async def run_once(self) -> int | None:
-        """Close the next epoch that is due; its number, if this worker closed it."""
+        """Close the next epoch that is due; return its number if this worker closed it."""
         closed, follows = await self._record.closed()
         due = find_due(self._clock.now(), closed, *await self._record.first())
         if due is None:
             self._since = None
             return None
-        # The tables count once they hold all that the log held when the epoch was due already.
+        # The tables are used once they hold all that the log held when the epoch was due already.
         if self._since is None:
             self._since = await self._record.newest()
         if not await self._record.holds(self._since):
@@ -108,7 +108,7 @@ def score_publisher(
     rating: Rating | None,
     initial: Mapping[str, int],
 ) -> PublisherScored:
-    """A publisher's score of an epoch, from the one before and what the week adds."""
+    """A publisher's score of an epoch, from its previous counts and what the week adds."""
     record = before.record + more if before else more
     score, why = compute_score(record, rating, initial)
     return PublisherScored(

@@ -154,7 +154,7 @@ def test_an_altered_list_is_refused(tmp_path: Path) -> None:
     assert lists.read(controls.batch_id) == controls
     (file,) = tmp_path.iterdir()
     file.write_text(draw_salts([(POSTS[0].version_id, POSTS[0].post_id)]).model_dump_json())
-    with pytest.raises(BadList, match="not what was committed to"):
+    with pytest.raises(BadList, match="does not match its commitment"):
         lists.read(controls.batch_id)
 
 

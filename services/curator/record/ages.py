@@ -35,7 +35,7 @@ class SqlAges:
         self._behind_since: float | None = None
 
     async def note_age(self) -> timedelta:
-        """How long something has been decided that is under no published note."""
+        """How long decisions have been in the log that no published note covers."""
         async with self._database.connect() as connection:
             is_behind = bool((await connection.execute(_BEHIND, {"stream": ERRATA.name})).scalar())
         now = self._clock.monotonic()
@@ -46,7 +46,7 @@ class SqlAges:
         return timedelta(0) if self._behind_since is None else timedelta(seconds=now - self._behind_since)
 
     async def quorum_age(self) -> timedelta:
-        """How long notes have been signed that no quorum has cosigned; zero where the policy asks for none."""
+        """How long signed notes have been without a quorum of cosignatures; zero if the policy asks for none."""
         async with self._database.connect() as connection:
             since = (await connection.execute(_ALONE)).scalar()
         return timedelta(0) if since is None else max(timedelta(0), self._clock.now() - since)

@@ -49,7 +49,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlState:
-    """What came of a post of a list so far."""
+    """The outcome so far of a requested post of a list."""
 
     version_id: UUID
     outcome: RunOutcome
@@ -66,20 +66,20 @@ class SqlControls:
         return await read_rows(self._database, Batch, _BATCHES)
 
     async def runs(self, batch: UUID) -> Sequence[ControlState]:
-        """What came of the posts of a list that were requested."""
+        """The outcomes so far of the requested posts of a list."""
         return await read_rows(self._database, ControlState, _RUNS, batch=batch)
 
     async def requested(self, since: datetime) -> int:
-        """How many controls were requested."""
+        """How many controls were requested since then."""
         async with self._database.connect() as connection:
             return int((await connection.execute(_REQUESTED, {"since": since})).scalar_one())
 
     async def posts(self, versions: Collection[UUID]) -> Mapping[UUID, UUID]:
-        """The posts of those versions that there are."""
+        """The posts of these versions; unknown versions are left out."""
         async with self._database.connect() as connection:
             return {row.id: row.post_id for row in await connection.execute(_POSTS, {"versions": list(versions)})}
 
     async def used(self, versions: Collection[UUID]) -> Collection[UUID]:
-        """Those versions that were a control before."""
+        """Those of these versions that were a control before."""
         async with self._database.connect() as connection:
             return set((await connection.execute(_USED, {"versions": list(versions)})).scalars())

@@ -48,7 +48,7 @@ class DisplayedQuote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Displays:
-    """Some displays. Shapes: `through` is the sequence that the next ones follow."""
+    """The displays of the log behind the sequence `after`, up to `through`."""
 
     quotes: Sequence[DisplayedQuote]
     after: int
@@ -65,7 +65,7 @@ class LoggedDisplays(LoggedTables):
         self._marked: Entry | None = None
 
     async def next(self, limit: int) -> Displays:
-        """Those behind the mark that the tables hold; findings that are not displayed any more have no quotes."""
+        """The next displays behind the mark that the tables hold, without quotes of findings no longer displayed."""
         self._marked = await (await Bucket.open(self._bus, MARKS)).entry(CURATOR_QUOTES_MARK)
         after = int(self._marked.value) if self._marked is not None else 0
         position = await self.position()
@@ -81,7 +81,7 @@ class LoggedDisplays(LoggedTables):
         return Displays(quotes=quotes, after=after, through=through)
 
     async def mark(self, displays: Displays) -> None:
-        """Put the mark behind these; where another curator was faster, its mark stands."""
+        """Move the mark behind these displays, unless another curator has moved it."""
         marks, value = await Bucket.open(self._bus, MARKS), str(displays.through).encode()
         if self._marked is None:
             await marks.create(CURATOR_QUOTES_MARK, value)
@@ -117,7 +117,7 @@ def _name_claims(events: Iterator[Event]) -> Iterator[tuple[UUID, UUID]]:
 
 
 def _quote(claim: PublishedClaim, approvals: Sequence[ClaimApproved]) -> Iterator[DisplayedQuote]:
-    """Its quotations that have a stored page: none of a demonstration, or where the page could not be fetched."""
+    """A claim's quotations that have a stored page: none in the demonstration, or if the page could not be fetched."""
     checked = [each for approval in approvals if approval.claim_id == claim.claim_id for each in approval.sources]
     for source in claim.payload.sources:
         pages = {

@@ -1,4 +1,4 @@
-"""Entries of the catalogue that something happened to, in the tables of the read model."""
+"""Entries of the catalogue that are to be marked, updated or renewed, in the tables of the read model."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from lifecycle.audits.entries import MANY_FLAGS, SCORE_MOVED, STALE_BY, Entry, f
 from lifecycle.audits.epochs import NO_EPOCH
 from services.curator.record.reading import LoggedTables, read_rows
 
-# An entry has one cause a round: the next event about it must follow this one. Evidence that stands on a page of its
-# own makes no other page stale: two such pages would have each other analysed again for ever.
+# An entry has one cause a round: the next event about it must follow this one. Evidence that has a page of its own
+# makes no other page stale: two such pages would have each other analysed again for ever.
 _CAUSES: Final = text("""
     WITH cause AS (
         SELECT e.id AS entry_id, 'EVIDENCE' AS trigger, a.id AS cause_id
@@ -71,7 +71,7 @@ _REQUESTED: Final = text("""
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why parts of an entry no longer hold. Shapes: `staled_sequence` is of the newest event that said so, or 0."""
+    """Why parts of an entry are stale. Shapes: `staled_sequence` is that of the newest event that marked it, or 0."""
 
     entry_id: UUID
     trigger: StaleTrigger
@@ -81,7 +81,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Reanalysed:
-    """An analysis that is newer than its entry, and no edit says so yet."""
+    """An analysis that is newer than its entry, and that no edit records yet."""
 
     entry_id: UUID
     analysis_id: UUID
@@ -89,7 +89,7 @@ class Reanalysed:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A stale entry whose claim was not analysed lately. Shapes: `requested_sequence` is of the newest request."""
+    """A stale entry whose claim was not analysed lately. Shapes: `requested_sequence` is that of the newest request."""
 
     entry_id: UUID
     assertion_id: UUID
@@ -101,7 +101,7 @@ class SqlEntries(LoggedTables):
     """Entries of the catalogue. Raises: Outage: they could not be read now."""
 
     async def causes(self, prompts: Collection[str], rules: str, limit: int) -> Sequence[Cause]:
-        """What entries do not show as stale yet; analyses with other instructions or rules than these are outdated."""
+        """Causes that entries are not marked with yet; analyses with other prompts or rules than these are outdated."""
         return await read_rows(
             self._database,
             Cause,
@@ -115,7 +115,7 @@ class SqlEntries(LoggedTables):
         )
 
     async def reanalysed(self, limit: int) -> Sequence[Reanalysed]:
-        """Of each entry the first analysis that no edit records."""
+        """For each entry, the first analysis that no edit records."""
         return await read_rows(self._database, Reanalysed, _REANALYSED, limit=limit)
 
     async def entry(self, id_: UUID) -> Entry | None:
@@ -125,11 +125,11 @@ class SqlEntries(LoggedTables):
         return fold_entry((fact.sequence, fact.event) for fact in facts)
 
     async def stale(self, since: datetime, until: datetime, limit: int) -> Sequence[Due]:
-        """Shown entries that an analysis would renew, and whose newest request is of that time, edited ones first."""
+        """Published stale entries whose claim was last requested in this time; those with a stale summary first."""
         return await read_rows(self._database, Due, _STALE, since=since, until=until, limit=limit)
 
     async def requested(self, since: datetime) -> int:
-        """How many claims of entries had an analysis requested since then, by anybody."""
+        """How many claims of entries had an analysis requested since then, by a job or a curator."""
         async with self._database.connect() as connection:
             found: int = (await connection.execute(_REQUESTED, {"since": since})).scalar_one()
         return found

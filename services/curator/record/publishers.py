@@ -55,7 +55,7 @@ _RATINGS: Final = text("""
 
 @dataclass(frozen=True, slots=True)
 class KnownPublisher:
-    """A publisher as its newest score left it. Shapes: `sequence` is that of the score, 0 if there is none."""
+    """A publisher as of its newest score. Shapes: `sequence` is that of the score, 0 if there is none."""
 
     id: UUID
     domain: str
@@ -70,7 +70,7 @@ class KnownPublisher:
 
     @property
     def record(self) -> Record:
-        """What was counted up to its epoch."""
+        """The counts up to the publisher's epoch."""
         return Record(
             self.correct,
             self.total,
@@ -118,7 +118,7 @@ class SqlPublishers(LoggedTables):
         return analysed, rated
 
     async def week(self, epoch: Epoch) -> Sequence[Concluded]:
-        """The analyses of a week, each with those citations that it judges."""
+        """The analyses of a week, each with the citations that it judges."""
         analyses = await read_rows(
             self._database, _Analysis, _ANALYSES, begins=epoch.begins, ends=epoch.ends, until=epoch.rated_until
         )
@@ -144,11 +144,11 @@ class SqlPublishers(LoggedTables):
             return {publisher for (publisher,) in found}
 
     async def publishers(self, ids: Collection[UUID]) -> Mapping[UUID, KnownPublisher]:
-        """Those that have a row."""
+        """The publishers in the read model, by id."""
         found = await read_rows(self._database, KnownPublisher, _PUBLISHERS, publishers=list(ids))
         return {each.id: each for each in found}
 
     async def ratings(self, ids: Collection[UUID], until: datetime) -> Mapping[UUID, Rating]:
-        """What was said of each last before a moment."""
+        """The newest rating of each publisher before a moment."""
         found = await read_rows(self._database, _Rating, _RATINGS, publishers=list(ids), until=until)
         return {each.publisher_id: each for each in found}

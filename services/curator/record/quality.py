@@ -71,7 +71,7 @@ DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A metric, and how many cases it is of."""
+    """A metric's value, over `n` cases."""
 
     type: str
     value: float
@@ -80,7 +80,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """How often a cause was met. Shapes: `sequence` is of the event about it before, or 0."""
+    """How often a cause was met. Shapes: `sequence` is that of the previous event about it, or 0."""
 
     category: str
     cause: str
@@ -93,7 +93,7 @@ class SqlQuality(LoggedTables):
     """Samples and causes of errors. Raises: Outage: they could not be read now."""
 
     async def metrics(self, hour: datetime) -> Sequence[Sample]:
-        """The metrics of the 24 hours before an hour; none of what nothing was counted of."""
+        """The metrics of the 24 hours before an hour; one without any case is left out."""
         return await read_rows(self._database, Sample, _METRICS, begins=hour - DAY, ends=hour)
 
     async def sampled(self, hour: datetime, category: str) -> set[str]:
@@ -103,5 +103,5 @@ class SqlQuality(LoggedTables):
             return {type_ for (type_,) in found}
 
     async def cases(self, epoch: Epoch) -> Sequence[Cases]:
-        """The causes met in a week, and those open before, which are not recorded for it yet."""
+        """The causes met in a week and those open before it, except the ones already recorded for the week."""
         return await read_rows(self._database, Cases, _CASES, begins=epoch.begins, ends=epoch.ends, epoch=epoch.number)

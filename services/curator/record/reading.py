@@ -1,4 +1,4 @@
-"""Reads typed rows of the tables, and says how far they follow their log."""
+"""Reads typed rows of the tables, and how far the tables follow their log."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LoggedTables:
         return await read_last_sequence(self._bus, self.STREAM.name)
 
     async def holds(self, sequence: int) -> bool:
-        """Whether the tables hold the log up to there."""
+        """Whether the tables hold the log up to this sequence."""
         return await self.position() >= sequence
 
     async def position(self) -> int:

@@ -32,7 +32,7 @@ _UNKNOWN: Final = text(f"""{SEEN}
     JOIN prompt q ON q.hash = i.prompt_hash
     WHERE NOT EXISTS (SELECT FROM variant v WHERE v.variant = s.variant)
 """)  # noqa: S608 (our words)
-# Of a day the first findings are shown, as many as the quota says; what is suspended has left its place.
+# The first findings of a day are shown, as many as the quota says; a suspended one does not count.
 _BEYOND: Final = text(f"""
     SELECT claim_id, investigation_id, sequence FROM (
         SELECT c.id AS claim_id, c.investigation_id, coalesce(f.sequence, 0) AS sequence, row_number() OVER (
@@ -93,7 +93,7 @@ class SqlVolumes:
             return int(found.scalar_one())
 
     async def seen(self, known: KnownVariant) -> Seen:
-        """What was seen of a variant since it came into its state."""
+        """Runs, controls and reviews of a variant since it came into its state."""
         values = {"variant": known.variant, "since": known.since, "through": known.through}
         async with self._database.connect() as connection:
             counts = (await connection.execute(_RUNS, values)).one()

@@ -98,15 +98,15 @@ class SqlWatchRecord(LoggedTables):
         return await read_rows(self._database, RanControl, _CONTROLS)
 
     async def wrong(self, views: int) -> Sequence[WrongReview]:
-        """Verdicts WRONG; high is the exposure of a post with more than so many unique views on some day."""
+        """Reviews with the verdict WRONG; `is_high` if the post had more than `views` unique views on some day."""
         return await read_rows(self._database, WrongReview, _WRONG, views=views)
 
     async def retracted(self, since: datetime) -> Sequence[Retracted]:
-        """Findings retracted for a fault of ours."""
+        """Findings retracted since then for a fault of ours."""
         return await read_rows(self._database, Retracted, _RETRACTED, since=since)
 
     async def released(self, variants: Collection[str], since: datetime) -> Mapping[str, int]:
-        """How many findings of these variants were published."""
+        """How many findings of these variants were published since then, by variant."""
         if not variants:
             return {}
         async with self._database.connect() as connection:
@@ -114,7 +114,7 @@ class SqlWatchRecord(LoggedTables):
             return {row.variant: row.number for row in rows}
 
     async def approvals(self, first: datetime, begins: datetime, ends: datetime) -> Sequence[Approvals]:
-        """Judged claims of each variant in a week, and from `first` on before it."""
+        """Judged claims of each variant from `begins` to `ends`, and from `first` to `begins`."""
         variants = await self.variants()
         return await read_rows(
             self._database, Approvals, _APPROVALS, variants=list(variants), first=first, begins=begins, ends=ends
@@ -126,7 +126,7 @@ class SqlWatchRecord(LoggedTables):
             return list((await connection.execute(_VARIANTS)).scalars())
 
     async def variant_of(self, investigation_id: UUID) -> str | None:
-        """The variant of a run; None: the tables do not hold it yet, or it is older than variants."""
+        """The variant of a run; None if the tables do not hold the run yet, or it is older than variants."""
         async with self._database.connect() as connection:
             variant: str | None = (await connection.execute(_VARIANT_OF, {"id": investigation_id})).scalar()
         return variant
