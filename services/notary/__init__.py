@@ -1,1 +1,1 @@
-"""Keeps the decision log: what was decided, in an order that nobody can change unnoticed."""
+"""Keeps the decision log: what was decided, in an order that cannot be changed unnoticed."""

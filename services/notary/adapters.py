@@ -14,7 +14,7 @@ from tlog.note import Note
 from tlog.tiles import WIDTH, Bundle, decode_bundle
 
 PREFIX: Final = "log/"
-"""Of the log's objects in the blob store; what follows is what the gateway serves below `/log/v1/`."""
+"""The prefix of the log's objects in the blob store; the gateway serves the rest of the name below `/log/v1/`."""
 
 
 class BlobObjects:
@@ -31,7 +31,7 @@ class BlobObjects:
         return await self._blobs.get_named(PREFIX + name)
 
     async def read_leaf(self, index: int) -> bytes | None:
-        """A published leaf; None: no such leaf was published."""
+        """A published leaf, or None if no such leaf was published."""
         number, place = divmod(index, WIDTH)
         if self._bundle[0] != number or place >= len(self._bundle[1]):
             self._bundle = number, await self._read_bundle(number)
@@ -60,7 +60,7 @@ class BlobLookups:
 
 
 class NotaryMetrics:
-    """What the notary counts."""
+    """Metrics of the decision log and of private look-ups."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.leaves = Counter("openerrata_notary_leaves_total", "Decisions entered into the log", registry=registry)

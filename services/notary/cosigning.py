@@ -1,6 +1,6 @@
 """Asks the witnesses of the policy to cosign the newest note, all at once.
 
-Where a witness is, is learned from its answers, so nothing of it is stored: after a restart each names its size once.
+The size that a witness has cosigned is learned from its answers and not stored: after a restart each states it once.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ log = structlog.get_logger(__name__)
 class _State:
     """What is known of a witness.
 
-    Shapes: it cosigned `size` leaves last, and refused a note over `refused`. Units: `not_before`, when it may be asked
-    at all, and `again_at`, about the same note, are seconds of the monotonic clock.
+    Shapes: `size` is that of the note it last cosigned, `refused` that of one it refused. Units: seconds of the
+    monotonic clock; before `not_before` it is not asked at all, before `again_at` not about the same note.
     """
 
     witness: Witness
@@ -46,7 +46,7 @@ class _State:
     refused: int | None = None
 
     def is_due(self, size: int, now: float) -> bool:
-        """Whether it is asked about a note of this size now."""
+        """Whether to ask the witness about a note of this size now."""
         is_news = self.size < size or self.again_at <= now
         return is_news and self.not_before <= now and self.refused != size
 
@@ -63,7 +63,7 @@ class Witnesses:
 
     @classmethod
     def of(cls, tiles: Tiles, witnesses: Sequence[Witness], http: httpx.AsyncClient, clock: Clock) -> Witnesses:
-        """Those that have an address."""
+        """The witnesses that have an address."""
         return cls(tiles, http, clock, [_State(each, each.url) for each in witnesses if each.url is not None])
 
     async def cosign(self, checkpoint: StoredCheckpoint) -> Sequence[Signature]:

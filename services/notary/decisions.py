@@ -46,7 +46,7 @@ NOT_LOGGED: Final[frozenset[type[v1.Event]]] = frozenset(
         v1.ClaimRejected,
         v1.ClaimValidationRetryScheduled,
         v1.ClaimValidationFailed,
-        # who appeals decides nothing
+        # proofs of authorship for appeals are no decisions
         v1.AppealProofOffered,
         v1.AppealProofChecked,
         # audits belong to the account that ordered them
@@ -95,7 +95,7 @@ _ANALYSIS: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """An event as the ledger holds it. `event` and `salt` None: it was erased. Units: `at` is when it was stored."""
+    """An event of the ledger; `event` and `salt` are None if it is erased. Units: `at` is when it was stored."""
 
     sequence: int
     id: UUID
@@ -122,7 +122,7 @@ def find_attempt(event: v1.InvestigationCompleted) -> Sequence[UUID]:
 
 
 def find_verdicts(event: v1.InvestigationCompleted, drafted: v1.InvestigationDrafted) -> Sequence[UUID]:
-    """The ids of the verdicts that its candidates may have."""
+    """The ids of the verdicts that the run's candidates may have."""
     return [
         event_id(kind, event.investigation_id, f"{claim}|{event.round}")
         for claim in drafted.claim_ids
@@ -131,7 +131,7 @@ def find_verdicts(event: v1.InvestigationCompleted, drafted: v1.InvestigationDra
 
 
 def make_entry(fact: Fact, references: Iterable[int], run: Run | None = None) -> Entry | None:
-    """What a fact becomes in the log; None: it is no decision.
+    """The entry of a fact in the log, or None if it is no decision.
 
     `references` are the leaves of its subject, or of the facts that it erases.
     """

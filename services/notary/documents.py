@@ -24,7 +24,7 @@ Document = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What else the log of events holds of a completed investigation; what it does not hold any more is missing."""
+    """The other events of a completed investigation, as far as the log of events still holds them."""
 
     started: InvestigationStarted | None = None
     drafted: InvestigationDrafted | None = None
@@ -32,7 +32,7 @@ class Run:
 
 
 def describe_run(event: InvestigationCompleted, run: Run) -> Document:
-    """What was investigated, and with what."""
+    """The document of a run: what was investigated, and with which model, prompt and rules."""
     found: Document = {
         "investigation": str(event.investigation_id),
         "version": str(event.version_id),
@@ -57,7 +57,7 @@ def describe_run(event: InvestigationCompleted, run: Run) -> Document:
 
 
 def describe_finding(claim: PublishedClaim, run: Run) -> Document:
-    """The reasoning is long; its hash proves it. Shapes: `page` is the hash of the source's page as it was fetched."""
+    """The document of a finding, with the hash of its reasoning. Shapes: `page` is the hash of the fetched page."""
     verdict = run.verdicts.get(claim.claim_id)
     pages = {each.url: each.page.sha256 for each in verdict.sources if each.page is not None} if verdict else {}
     return {
@@ -74,6 +74,6 @@ def describe_finding(claim: PublishedClaim, run: Run) -> Document:
 
 
 def describe(event: Event) -> Document:
-    """A whole event: it holds nothing but what is to be shown."""
+    """The document of a whole event; all of it may be shown."""
     found: Document = event.model_dump(mode="json", exclude={"follows"}, exclude_none=True)
     return found

@@ -1,4 +1,4 @@
-"""What the notary knows of its log, and what it refuses to do."""
+"""The notary's signed notes, and the reasons for which it refuses to sign."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OtherKeySigns(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """A signed note, stored before anybody saw it. Shapes: `note` is without the lines of witnesses."""
+    """A signed note, stored before it is published. Shapes: `note` is without the lines of witnesses."""
 
     size: int
     root: Hash
@@ -31,7 +31,7 @@ class StoredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What one transaction brought. Shapes: `facts` were looked at, `leaves` are new."""
+    """What one transaction entered. Shapes: `facts` is the number of facts read, `leaves` that of new leaves."""
 
     facts: int
     leaves: int

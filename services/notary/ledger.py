@@ -37,7 +37,7 @@ _BY_ID: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Facts that follow each other. Shapes: `looked_at` of them end at the sequence `last`; `facts` are decisions."""
+    """Successive facts. Shapes: `looked_at` is their number, `last` the sequence of the last; `facts` the decisions."""
 
     last: int
     looked_at: int
@@ -45,7 +45,7 @@ class Page:
 
 
 async def read_page(db: Session, after: int, limit: int) -> Page:
-    """The next facts; those that nobody can decode decide nothing."""
+    """The next facts; those that cannot be decoded are no decisions."""
     found = await db.execute(
         _FACTS, {"subjects": _SUBJECTS, "stream": ERRATA.name, "after": after, "limit": limit}, binary=True
     )
@@ -106,7 +106,7 @@ async def read_changes(db: Session, origin: str) -> list[tuple[int, LogChanged]]
 
 
 async def _read_by_id(db: Session, ids: Sequence[UUID]) -> list[Event]:
-    """These events, in the order of the log, as far as they are there and have not been erased."""
+    """The events with these ids that exist and are not erased, in the order of the log."""
     if not ids:
         return []
     found = await db.execute(_BY_ID, {"ids": ids, "stream": ERRATA.name}, binary=True)

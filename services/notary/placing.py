@@ -32,7 +32,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a batch of facts brings. Shapes: `erased` are earlier leaves that lose their openings and subjects."""
+    """What a batch of facts adds. Shapes: `erased` are earlier leaves that lose their openings and subjects."""
 
     placed: Sequence[Placed]
     erased: Collection[int]

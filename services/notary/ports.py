@@ -1,4 +1,4 @@
-"""What publishing needs of the world."""
+"""Ports of the notary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Log(Tiles, Protocol):
         """How many leaves there are."""
 
     async def root(self, size: int) -> Hash:
-        """The root over the first leaves; at least one."""
+        """The root over the first `size` leaves; at least one."""
 
     async def read_bundle(self, bundle: Bundle) -> bytes:
         """The leaves of a bundle."""
@@ -35,32 +35,32 @@ class Log(Tiles, Protocol):
         """The largest signed note."""
 
     async def find(self, size: int) -> StoredCheckpoint | None:
-        """The signed note of a size."""
+        """The signed note of a size, or None."""
 
     async def add(self, checkpoint: StoredCheckpoint, now: datetime) -> None:
         """Store a signed note for good. Raises: LogForked: another root of this size was signed."""
 
     async def cosignatures(self, size: int) -> Sequence[Signature]:
-        """What witnesses said of the note of a size, the newest of each."""
+        """The cosignatures of the note of a size, the newest of each witness."""
 
     async def add_cosignatures(self, size: int, signatures: Sequence[Signature]) -> None:
-        """Store what witnesses said of the note of a size, in the place of what they said before."""
+        """Store cosignatures of the note of a size, each replacing an earlier one of its key."""
 
     async def mark_witnessed(self, size: int, now: datetime) -> None:
-        """Remember that a quorum of witnesses has cosigned a note."""
+        """Store that a quorum of witnesses has cosigned a note."""
 
     async def mark_published(self, size: int, now: datetime) -> None:
-        """Remember that a note can be read by others."""
+        """Store that a note is published."""
 
 
 class Objects(Protocol):
-    """What others can read, under the names of C2SP tlog-tiles."""
+    """The published objects, under the names of C2SP tlog-tiles."""
 
     async def put(self, name: str, data: bytes) -> None:
         """Store an object; what was there is replaced."""
 
     async def get(self, name: str) -> bytes | None:
-        """An object; None: there is none."""
+        """An object, or None if there is none."""
 
 
 Cosign = Callable[[StoredCheckpoint], Awaitable[Sequence[Signature]]]
@@ -68,7 +68,7 @@ Cosign = Callable[[StoredCheckpoint], Awaitable[Sequence[Signature]]]
 
 
 class LookupObjects(Protocol):
-    """What readers get of private look-ups."""
+    """The published objects of private look-ups."""
 
     async def put(self, name: str, data: bytes) -> None:
         """Store an object; what was there is replaced."""
@@ -78,10 +78,10 @@ class LookupObjects(Protocol):
 
 
 class LookupMetrics(Protocol):
-    """What is counted of private look-ups."""
+    """Metrics of private look-ups."""
 
     def show_layout(self, bits: int, posts: int) -> None:
-        """The layout that is used, and how many posts with findings are in it."""
+        """Show the layout that is used, and how many posts with findings are in it."""
 
     def count_bucket(self, size: int) -> None:
-        """A bucket of this many bytes was built."""
+        """Count a built bucket. Units: `size` is in bytes."""

@@ -23,7 +23,7 @@ CHECKPOINT = "checkpoint"
 
 
 class Publisher:
-    """Signs what was entered with each of its keys, and puts it where others read it."""
+    """Signs the entered leaves with each of its keys, and publishes them."""
 
     def __init__(
         self, log: Log, objects: Objects, keys: Sequence[SigningKey], policy: Policy, cosign: Cosign, clock: Clock
@@ -38,10 +38,10 @@ class Publisher:
         self._has_asked_witnesses = False
 
     async def publish(self) -> int | None:
-        """Publish everything that was entered; the size of the note, None if there was nothing new to say.
+        """Publish all entered leaves; return the size of the new note, or None if there was nothing new.
 
         The note is published at once, and again when witnesses have cosigned it.
-        Raises: LogForked: what was published is not the beginning of what is stored here, or a witness knows otherwise.
+        Raises: LogForked: what was published, or seen by a witness, is not the beginning of what is stored here.
         """
         newest = await self._publish_leaves()
         if (current := newest or await self._log.newest()) is not None:
@@ -55,7 +55,7 @@ class Publisher:
         if await self._adopt_published() and _covers(newest := await self._log.newest(), size):
             return None
         if newest is not None and not self._has_asked_witnesses:
-            # The process before this one may have heard of a fork, which nothing here remembers.
+            # The process before this one may have learned of a fork from a witness, which is not stored.
             await self._publish_cosignatures(newest)
             self._has_asked_witnesses = True
         if newest is None or newest.is_published:
@@ -73,7 +73,7 @@ class Publisher:
                 await self._log.mark_witnessed(checkpoint.size, self._clock.now())
 
     async def _adopt_published(self) -> bool:
-        """Compare with the newest note that others can read; whether it was not stored here, and now is."""
+        """Compare with the published note, and store it if it is not stored here; whether it was stored now."""
         data = await self._objects.get(CHECKPOINT)
         if data is None:
             return False

@@ -26,7 +26,7 @@ _ROUNDS: Final = ("", "2", "3")
 
 
 def find_subject(event: Event) -> UUID | None:
-    """The id of what a later decision is about; the first leaf of it is referred to."""
+    """The id of what a later decision is about; the decision's leaf refers to the first leaf of that id."""
     match event:
         case FindingChanged() | AppealOpened() | AppealDecided():
             return event.investigation_id
@@ -39,7 +39,7 @@ def find_subject(event: Event) -> UUID | None:
 
 
 def find_references(event: Event) -> Sequence[UUID]:
-    """The ids of other events whose leaves it refers to: what it ends, and what it must not come before."""
+    """The ids of other events whose leaves an event refers to: those that it ends, and those that must come first."""
     match event:
         case ClaimHoldEnded():
             return [event_id(ClaimHeld, event.investigation_id, f"{event.claim_id}|{event.round}")]

@@ -38,7 +38,7 @@ class NotarySettings(BaseSettings):
 class Identity:
     """Who signs the log, and whose cosignatures make its notes valid. The keys' name is the log's.
 
-    While a key is replaced, both sign: who knows only the `previous` one has time to learn of the other.
+    While a key is replaced, both sign: verifiers that know only the `previous` one have time to learn the other.
     """
 
     key: SigningKey
@@ -47,12 +47,12 @@ class Identity:
 
     @property
     def keys(self) -> tuple[SigningKey, ...]:
-        """All that sign, the present one first."""
+        """All keys that sign, the current one first."""
         return (self.key,) if self.previous is None else (self.key, self.previous)
 
     @classmethod
     def of(cls, settings: NotarySettings) -> Identity | None:
-        """What the settings say; None: there is no log. Raises: SettingsError."""
+        """The identity from the settings, or None if there is no log. Raises: SettingsError."""
         if settings.key is None:
             return None
         key = _parse("OPENERRATA_NOTARY_KEY", settings.key)

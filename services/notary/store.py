@@ -1,6 +1,7 @@
 """The decision log in PostgreSQL: one transaction reads facts and writes leaves, openings and position.
 
-Everything is done over one session, which holds the lock of the log: whoever loses the lock loses its transaction too.
+Everything is done over one session, which holds the lock of the log: a process that loses the lock loses its
+transaction too.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _CHECKPOINT: Final = "SELECT size, root, note, published_at IS NOT NULL FROM log
 
 
 class LogStore:
-    """One log, as the one process sees it that may write it."""
+    """One log, for the one process that may write it."""
 
     def __init__(self, connect: Connect, origin: str, read_published: ReadPublished) -> None:
         self._connect = connect
@@ -58,7 +59,7 @@ class LogStore:
             self._connection = None
 
     async def claim(self) -> bool:
-        """Whether this session alone may write; it may until it ends."""
+        """Try to lock the log for this session, until it ends; whether it alone may write."""
         db = await self.session()
         row = await (await db.execute("SELECT pg_try_advisory_lock(%s, 0)", (CLAIM,))).fetchone()
         return row is not None and bool(row[0])
@@ -66,7 +67,7 @@ class LogStore:
     async def open(self, key: str, policy: str) -> None:
         """Begin where the log of events says that this log begins, unless it has begun; `policy` is shown to others.
 
-        Raises: LogNotOpened: it does not say so. OtherKeySigns. LogForked: another log is here.
+        Raises: LogNotOpened: the log of events does not say so. OtherKeySigns. LogForked: another log is here.
         """
         db = await self.session()
         origins = await (await db.execute("SELECT origin FROM log.state")).fetchall()
@@ -93,7 +94,7 @@ class LogStore:
         return changes[0][0]
 
     async def enter(self, limit: int) -> Entered:
-        """Look at the next facts, and enter what they decide."""
+        """Read the next facts, and enter the decisions among them."""
         db = await self.session()
         async with db.transaction():
             sequence, size = await self._position(db)
@@ -199,7 +200,7 @@ class LogStore:
         return None if row is None else StoredCheckpoint(row[0], bytes(row[1]), bytes(row[2]), row[3])
 
     async def _read_known(self, db: Session, facts: Sequence[Fact]) -> Known:
-        """What the log holds already of what these facts are, or refer to."""
+        """The leaves that the log already holds of these facts, and of what they refer to."""
         if not facts:
             return Known()
         subjects = [id_ for fact in facts if fact.event is not None and (id_ := find_subject(fact.event))]

@@ -1,1 +1,1 @@
-"""Builds the buckets of private look-ups: what stands of the findings, with its proofs, for many posts at once."""
+"""Builds the buckets of private look-ups: the standing findings of many posts at once, with their proofs."""

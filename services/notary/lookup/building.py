@@ -1,7 +1,7 @@
-"""Keeps the buckets of private look-ups: what has changed is built again, and nothing else.
+"""Keeps the buckets of private look-ups current: those with a change are built again, and no others.
 
-A change is done once what it changes lies in the blob store, so a crash at any line builds it again. Source: rows
-TR-22, TR-26 and TR-29 of docs/requirements/trust.md.
+A change is removed once its buckets are in the blob store, so after a crash at any line they are built again. Source:
+rows TR-22, TR-26 and TR-29 of docs/requirements/trust.md.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from services.notary.ports import LookupMetrics, LookupObjects, Tiles
 CHANGES: Final = 200
 """Changes that are published in one transaction."""
 ROUNDS: Final = 25
-"""Transactions after which the log goes on first."""
+"""Transactions after which the log takes its turn again."""
 CHUNK: Final = 512
 """Buckets of a new layout that are built at a time."""
 REFRESHED_IN: Final = timedelta(hours=24)
-"""Every bucket is built again within this time, so that its note is not old, and whatever was missed is put right."""
+"""Every bucket is built again within this time, so that its note is not old, and a missed change is mended."""
 
 _CHANGES: Final = "SELECT n, post_id, day FROM log.lookup_change WHERE n <= %s ORDER BY n LIMIT %s"
 _KNOWN: Final = "SELECT post_id, key, has_findings, digest FROM log.lookup_post WHERE post_id = ANY (%s)"
@@ -55,7 +55,7 @@ _KEEP: Final = """
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was published of a post."""
+    """The state of a post in the published buckets."""
 
     key: bytes
     has_findings: bool
@@ -79,7 +79,7 @@ class LookupBuilder:
         self._next = 0
 
     async def publish(self, db: Session) -> None:
-        """Publish what has changed; nothing before there is a note."""
+        """Publish what has changed, once there is a note."""
         found = await read_note(db, is_witnessed=self._is_witnessed)
         if found is None:
             return
@@ -95,9 +95,9 @@ class LookupBuilder:
         await self._describe_layout(db)
 
     async def _begin(self, db: Session) -> None:
-        """Everything that is listed is to be looked at; the first layout is that of no bits.
+        """Mark every listed post as changed, and begin the first layout, of no bits.
 
-        What lies in the store is of a database that was lost: nobody would remove from it what is erased.
+        Objects in the store are those of a lost database, and erasures would not reach them: they are removed.
         """
         await self._objects.remove_folder(FOLDER)
         async with db.transaction():
@@ -105,7 +105,7 @@ class LookupBuilder:
             await want_layout(db, 0, self._clock.now())
 
     async def _publish_changes(self, db: Session, bodies: BodyMaker, size: int) -> bool:
-        """Whether all that had changed when this began is published."""
+        """Publish the changes up to now, in limited rounds; whether all of them are published."""
         row = await (await db.execute("SELECT max(n) FROM log.lookup_change")).fetchone()
         last = None if row is None else row[0]
         for _ in range(ROUNDS):
@@ -147,7 +147,7 @@ class LookupBuilder:
         known: Mapping[UUID, _Known],
         size: int,
     ) -> int:
-        """Store what is in buckets now; how many more posts have findings."""
+        """Store the published state of changed posts; return by how much the number of posts with findings grew."""
         now = [posts[id_] for id_ in changed if id_ in posts]
         rows = [(each.post_id, each.key, bool(each.proven(size)), each.digest(size), each.checked_at) for each in now]
         gone = [id_ for id_ in changed if id_ not in posts]
@@ -166,7 +166,7 @@ class LookupBuilder:
     async def _build(self, bodies: BodyMaker, buckets: Iterable[int], bits: int) -> None:
         made = [(bucket, await bodies.make(bucket, bits)) for bucket in buckets]
         puts = (self._objects.put(bucket_object(bucket, bits), body) for bucket, body in made)
-        # All have ended when one has failed: a late one would replace what is built next.
+        # Wait for all even if one fails: a late upload would replace what is built next.
         for failure in await asyncio.gather(*puts, return_exceptions=True):
             if failure is not None:
                 raise failure
@@ -197,7 +197,7 @@ class LookupBuilder:
                 await clear_layout(db, each.bits)
 
     async def _refresh(self, db: Session, bodies: BodyMaker) -> None:
-        """Build as many buckets again as are due."""
+        """Build again the buckets that are due."""
         current = find_current(await read_layouts(db))
         if current is None:
             return

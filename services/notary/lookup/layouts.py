@@ -16,7 +16,7 @@ ANSWERS_FOR: Final = timedelta(hours=48)
 
 @dataclass(frozen=True, slots=True)
 class StoredLayout:
-    """Shapes: the first `built` buckets are there; `retired_at`: since when it is no longer used."""
+    """A layout. Shapes: the first `built` buckets exist; `retired_at` is since when it is no longer used."""
 
     bits: int
     since: datetime
@@ -26,23 +26,23 @@ class StoredLayout:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all its buckets are there."""
+        """Whether all buckets of the layout exist."""
         return self.built == 1 << self.bits
 
     def is_unused(self, wanted: int, now: datetime) -> bool:
-        """Whether its buckets can go: it is not the wanted one, and not used or no longer."""
+        """Whether its buckets can be removed: it is unwanted and was never used, or was retired long enough ago."""
         if self.is_current or self.built == 0:
             return False
         return self.bits != wanted if self.retired_at is None else self.retired_at + ANSWERS_FOR <= now
 
 
 def find_current(layouts: Iterable[StoredLayout]) -> StoredLayout | None:
-    """The layout that readers use; None: none is complete yet."""
+    """The layout that readers use, or None if none is complete yet."""
     return next((each for each in layouts if each.is_current), None)
 
 
 def choose_bits(layouts: Iterable[StoredLayout], posts: int) -> int:
-    """The bits that are wanted for so many posts with findings."""
+    """The bits of the layout that fits this number of posts with findings."""
     current = find_current(layouts)
     return adjust_bits(0 if current is None else current.bits, posts)
 
@@ -67,7 +67,7 @@ async def want_layout(db: Session, bits: int, now: datetime) -> None:
 
 
 async def mark_built(db: Session, bits: int, built: int) -> None:
-    """So many buckets of it are there."""
+    """Store how many buckets of a layout exist."""
     await db.execute("UPDATE log.lookup_layout SET built = %s WHERE bits = %s", (built, bits))
 
 
@@ -85,5 +85,5 @@ async def use_layout(db: Session, bits: int, now: datetime) -> None:
 
 
 async def clear_layout(db: Session, bits: int) -> None:
-    """None of its buckets is there."""
+    """Store that no bucket of a layout exists."""
     await db.execute("UPDATE log.lookup_layout SET built = 0, retired_at = NULL WHERE bits = %s", (bits,))

@@ -1,4 +1,4 @@
-"""What a bucket says of a post. Pure."""
+"""What a bucket holds about a post. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KIND: Final = "found"
 class ListedVersion:
     """The newest result on a version that may be shown.
 
-    Shapes: `findings` stand; `withdrawn` are those that do not; `metadata` is what its site says of the version.
+    Shapes: `findings` is the number that stand; `withdrawn` are those that do not; `metadata` is what the site says.
     """
 
     post_id: UUID
@@ -44,7 +44,7 @@ class ListedVersion:
 
     @property
     def revisions(self) -> tuple[str, ...]:
-        """What its site calls it."""
+        """The site's own names for the version."""
         platform = find_platform(self.platform)
         return () if platform is None or self.metadata is None else platform.revisions(self.metadata)
 
@@ -54,13 +54,13 @@ class ListedVersion:
         return self.findings == 0 and not self.withdrawn
 
     def mark(self) -> str:
-        """What a bucket holds of it if it is clear."""
+        """The mark of the version in a bucket, if it is clear."""
         return clear_mark(self.key, self.content_hash)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLeaf:
-    """The leaf of a decision that something was found."""
+    """The leaf of a result with findings."""
 
     index: int
     data: bytes
@@ -95,7 +95,7 @@ class ListedPost:
         return False
 
     def digest(self, size: int) -> bytes:
-        """The same as long as the bucket says the same of the post."""
+        """A hash of what the bucket holds about the post."""
         proven = {version.investigation_id: leaf.index for version, leaf in self.proven(size)}
         lines = sorted(
             f"{each.content_hash} {each.revisions} {each.is_clear} {each.investigation_id} "
@@ -110,7 +110,7 @@ class _Finding(BaseModel):
 
 
 def group_posts(versions: Iterable[ListedVersion], leaves: Mapping[UUID, FoundLeaf]) -> dict[UUID, ListedPost]:
-    """The posts of versions, each with its own."""
+    """Group versions into their posts."""
     of_post: dict[UUID, list[ListedVersion]] = {}
     for each in versions:
         of_post.setdefault(each.post_id, []).append(each)
@@ -121,19 +121,19 @@ def group_posts(versions: Iterable[ListedVersion], leaves: Mapping[UUID, FoundLe
 
 
 def choose_leaf(leaves: Iterable[tuple[FoundLeaf, Leaf]]) -> FoundLeaf | None:
-    """The first decision about an investigation that something was found; None: there is none."""
+    """The first leaf of an investigation that says something was found, or None."""
     found = [stored for stored, leaf in leaves if leaf.k == _KIND]
     return min(found, key=lambda each: each.index, default=None)
 
 
 def keep_standing(openings: Iterable[Opening], withdrawn: Iterable[UUID]) -> list[Opening]:
-    """The openings of a decision without those of findings that were taken back; the first is of the run."""
+    """The openings of a decision without those of withdrawn findings; the first one, of the run, is kept."""
     gone = set(map(str, withdrawn))
     return [each for each in openings if each.j == 0 or _Finding.model_validate_json(each.document).claim not in gone]
 
 
 def choose_clear(posts: Iterable[ListedPost]) -> tuple[str, ...]:
-    """The marks of versions in which nothing was found: the newest ones, in an order that says nothing."""
+    """The marks of versions in which nothing was found: the newest ones, in an order that reveals nothing."""
     clear = [version for post in posts for version in post.versions if version.is_clear]
     newest = sorted(clear, key=lambda each: each.checked_at, reverse=True)[:CLEAR_MOST]
     return tuple(sorted({each.mark() for each in newest}))

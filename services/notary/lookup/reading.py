@@ -45,7 +45,7 @@ _BEHIND: Final = """
 
 
 async def read_posts(db: Session, ids: Collection[UUID]) -> dict[UUID, ListedPost]:
-    """Those of these posts of which something may be shown; two queries for all of them."""
+    """Those of these posts that have something to show; two queries for all of them."""
     if not ids:
         return {}
     found = await db.execute(_VERSIONS, {"analysis": FactCheck.name, "posts": list(ids)})
@@ -80,7 +80,7 @@ async def _read_leaves(db: Session, investigations: Sequence[UUID]) -> dict[UUID
 
 
 async def read_openings(db: Session, indexes: Iterable[int]) -> Mapping[int, Sequence[Opening]]:
-    """What these leaves commit to, as far as it was not erased."""
+    """The openings of these leaves, by index, without erased ones."""
     openings: dict[int, list[Opening]] = defaultdict(list)
     found = await db.execute(_OPENINGS, (list(indexes),), binary=True)
     for index, j, salt, document in await found.fetchall():
@@ -89,7 +89,7 @@ async def read_openings(db: Session, indexes: Iterable[int]) -> Mapping[int, Seq
 
 
 async def read_note(db: Session, *, is_witnessed: bool) -> tuple[StoredCheckpoint, Note] | None:
-    """The newest published note with its cosignatures; `is_witnessed`: that a quorum has cosigned."""
+    """The newest published note with its cosignatures; with `is_witnessed`, the newest that a quorum has cosigned."""
     row = await (await db.execute(_NOTE, (is_witnessed,), binary=True)).fetchone()
     if row is None:
         return None
@@ -99,7 +99,7 @@ async def read_note(db: Session, *, is_witnessed: bool) -> tuple[StoredCheckpoin
 
 
 async def read_retractions(db: Session, day: date) -> Retractions:
-    """The findings whose state changed last on this day."""
+    """The findings whose state last changed on this day."""
     begin = datetime.combine(day, time(), UTC)
     found = await db.execute(_CHANGES, (begin, begin + timedelta(days=1)))
     changes = [Change(id=id_, state=state, cause=cause, at=at) for id_, state, cause, at in await found.fetchall()]
