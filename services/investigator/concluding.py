@@ -20,7 +20,7 @@ class InvestigationRules:
         self._keys = keys
 
     async def route(self, fact: StoredFact) -> tuple[tuple[str, StoredFact]]:
-        """Its own investigation alone."""
+        """The investigation that the fact belongs to."""
         return ((fact.event.key(), fact),)
 
     async def open(self, fact: StoredFact) -> Investigation | None:

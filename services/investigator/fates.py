@@ -10,9 +10,9 @@ from contracts.v1.parts import BlobRef, ImageOccurrence, Picture
 
 MAX_ADDRESSES: Final = 10
 MAX_BYTES: Final = 20_000_000
-"""Of one picture. Source: requirements 2.13."""
+"""The limit of one picture. Source: requirements 2.13."""
 MAX_BYTES_TOGETHER: Final = 30_000_000
-"""Of all pictures together: 40 MB as base64, within the 50 MB that providers accept in one request."""
+"""The limit of all pictures together: 40 MB as base64, within the 50 MB that providers accept in one request."""
 
 
 @dataclass(frozen=True, slots=True)

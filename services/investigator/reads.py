@@ -80,7 +80,8 @@ class SqlReads:
     async def prior(self, post_id: UUID, version_id: UUID, analysis: str) -> Prior | None:
         """The newest complete result on another version, if its text was verified. Raises: Outage.
 
-        Every run asks this, and nearly none gets an answer: through the pool it would be a tenth of the run's own cost.
+        Every run asks this and nearly none has a prior, so it has a connection of its own: the pool would add a tenth
+        to the run's own cost.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._patience_s
@@ -102,7 +103,7 @@ class SqlReads:
             await self._session.close()
 
     async def by_same_author(self, post_id: UUID, analysis: str, most: int) -> Sequence[AuthorPost]:
-        """Other posts by the author as their sites name them, newest first. Raises: Unavailable."""
+        """Other posts for which the site names the same author, newest first. Raises: Unavailable."""
         values = {"post": post_id, "analysis": analysis, "most": most, "characters": BEGINNING_CHARACTERS}
         try:
             async with self._database.connect() as connection:

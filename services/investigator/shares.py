@@ -1,4 +1,4 @@
-"""Runs paid by the instance and by readers have a consumer, and so slots, of their own.
+"""Runs paid by the instance and runs paid by readers have a consumer each, and so slots of their own.
 
 The payer is not part of the subject, so every request reaches both consumers; one handles it, the other only
 acknowledges it.

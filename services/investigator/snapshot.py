@@ -45,8 +45,8 @@ class VersionSnapshot:
 def choose_snapshot(facts: Sequence[VersionEvent]) -> VersionSnapshot | None:
     """Choose from a version's facts, in the order of the log; None if it was not registered.
 
-    The best provenance counts, and the newest metadata, but a reader's only if the site has said nothing; of the site's
-    HTML the latest, and only without it the first of a reader's. Source: requirements 2.4.4.
+    Takes the best provenance; the newest metadata, a reader's only if the site gave none; the latest HTML of the site
+    if it verified the text, else the first HTML of a reader. Source: requirements 2.4.4.
     """
     registered = next((fact for fact in facts if isinstance(fact, VersionRegistered)), None)
     if registered is None:
@@ -84,7 +84,7 @@ def _is_of_the_site(sighting: Sighting) -> bool:
 
 
 class _Unusable(Exception):
-    """This HTML is not the version's."""
+    """The HTML does not belong to the version."""
 
 
 async def add_markdown(snapshot: VersionSnapshot, texts: Blobs) -> InvestigationInput:

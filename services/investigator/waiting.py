@@ -1,4 +1,4 @@
-"""Metrics of open investigations, by which a stuck concluder is noticed.
+"""Metrics of open investigations, which show a stuck concluder.
 
 An investigation with a draft waits for verdicts and the concluder only: minutes at most; while a claim of it is held,
 it does not count. Ages are computed when the metrics are read, so they grow even if the concluder does nothing.
@@ -18,7 +18,7 @@ from contracts.v1 import ClaimApproved, ClaimHeld, ClaimRejected, Event, Investi
 
 @dataclass(slots=True)
 class _Since:
-    """When an investigation was requested, and when it got its draft. Shapes: `held` are claims that wait."""
+    """When an investigation was requested, and when it got its draft. Shapes: `held` are its held claims."""
 
     requested: datetime
     drafted: datetime | None = None
