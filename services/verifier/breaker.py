@@ -47,7 +47,7 @@ class Breaker:
             self._paused_until_s = -math.inf
 
     def record_pause_request(self, now_s: float, pause_s: float) -> bool:
-        """The host asked for a pause; whether the breaker was closed until now."""
+        """Pause as long as the host asked; whether the breaker was closed until now."""
         first = not self.is_open(now_s)
         self._paused_until_s = max(self._paused_until_s, now_s + min(pause_s, MAX_PAUSE_S))
         return first
@@ -57,7 +57,7 @@ class Breaker:
         return max(self._paused_until_s - now_s, 0.0)
 
     def record_failure(self, now_s: float) -> None:
-        """The host failed."""
+        """Count a failure of the host."""
         self._failures += 1
         if self._failures >= self._limit:
             self._open_until_s = max(self._open_until_s, now_s + self._pause_s)

@@ -46,7 +46,7 @@ class Overloaded:
 class Failure:
     """A failed try. Units: `retry_after_s` is what the site asked for.
 
-    `is_transient`: worth a retry. `is_broken`: the host answers, but not as itself. `was_cut_short`: the try had too
+    `is_transient`: worth a retry. `is_broken`: the host answers, but not as the site. `was_cut_short`: the try had too
     little time to say anything about the host.
     """
 

@@ -116,7 +116,7 @@ class Fetcher:
             if delay_s is None:
                 break
             await asyncio.sleep(delay_s)
-            # Another request may have been asked for its pause a moment later, and timers may ring a moment early.
+            # Another request may have been asked for its pause a moment later, and timers may fire a moment early.
             left_s = host.breaker.pause_left_s(_now_s()) if last.retry_after_s else 0.0
             while 0.0 < left_s < starts_s - _now_s():
                 await asyncio.sleep(left_s)

@@ -45,14 +45,14 @@ class Verifier:
 
 
 def judge_proof(offered: AppealProofOffered, owner: str | None, words: str) -> ProofOutcome:
-    """What a page by this owner and with these words of theirs proves. Pure."""
+    """What a page proves, from its owner and the owner's words on it. Pure."""
     if owner != offered.author:
         return "OTHER_AUTHOR"
     return "PROVEN" if make_proof_token(offered.appeal_id) in words else "NO_TOKEN"
 
 
 class AuthorProofs:
-    """Looks whether a page is by the author of a post, and holds the token of their appeal."""
+    """Checks whether a page is by the author of a post, and holds the token of their appeal."""
 
     def __init__(self, pages: Pages, texts: StoredTexts, clock: Clock) -> None:
         self._pages = pages

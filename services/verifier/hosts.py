@@ -33,11 +33,11 @@ class Demand:
     networks: dict[str, int] = field(default_factory=dict)
 
     def join(self, network: str, refused: int) -> None:
-        """One more reader waits for the page."""
+        """Add the network of another reader that waits for the page."""
         self.networks[network] = refused
 
     def best_network(self, turns: Counter[str]) -> tuple[int, int, str]:
-        """Its network with the fewest refusals and turns: (refusals, turns, network)."""
+        """The waiting network with the fewest refusals and turns: (refusals, turns, network)."""
         return min(((refused, turns[name], name) for name, refused in self.networks.items()), default=(0, 0, ""))
 
 
@@ -49,7 +49,7 @@ class _Waiter:
 
 
 class Host:
-    """One host. Units: `average_s` is the moving average of its answers, 0 if there is none."""
+    """One host. Units: `average_s` is the moving average of its requests' durations, 0 before the first."""
 
     def __init__(self, concurrency: int, breaker: Breaker) -> None:
         self.breaker = breaker

@@ -28,7 +28,7 @@ class Networks:
         return self._refusals.get(network) or 0
 
     def add_refusal(self, network: str) -> None:
-        """A site denied a page to this network."""
+        """Count a denial of a page that this network named."""
         self._refusals.put(network, self.refusals(network) + 1)
 
 
