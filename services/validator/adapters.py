@@ -46,7 +46,7 @@ class LogRuns:
         )
 
     async def find_start(self, proposed: ClaimProposed) -> InvestigationStarted | None:
-        """The newest start: all have the same input, and those of one round the same payer.
+        """The newest start, or None. All starts have the same input, and those of one round the same payer.
 
         A start of an earlier attempt than the claim's may belong to another round and is ignored.
         """

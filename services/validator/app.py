@@ -57,7 +57,7 @@ async def build(host: Host) -> None:
 
 
 def _second_opinion(host: Host) -> tuple[SecondOpinion | None, OpinionPolicy | None]:
-    """Who is asked for one, and from which answer on it is believed. Raises: SettingsError."""
+    """The model that is asked for one, and from which answer on it is believed. Raises: SettingsError."""
     settings = load(OpinionSettings)
     if settings.model is None:
         return None, None

@@ -1,7 +1,7 @@
-"""The answers whose truth is known, from which the thresholds of second opinions are chosen.
+"""Answers whose truth is known, from which the thresholds of second opinions are chosen.
 
 A line of the file is one answer: `{"model": …, "prompt": …, "group": "en", "score": 0.97, "is_right": true}`. Answers
-of another model or to another prompt say nothing of this one and are passed over.
+of another model or to another prompt are ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Answer(BaseModel):
 
 
 def read_thresholds(path: Path, model: str, prompt: str) -> tuple[Threshold, ...]:
-    """From which probability on an answer is believed; a group with too few answers is not there.
+    """The probability from which on an answer is believed, by group; a group with too few answers is left out.
 
     Raises: SettingsError: the file cannot be read.
     """

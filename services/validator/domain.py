@@ -68,6 +68,6 @@ def _describe(source: CheckedSource) -> str:
             few = source.reason == "too_short"
             return f"{source.url} {'is quoted with too few words' if few else 'does not contain the quoted words'}"
         case "unavailable":
-            return f"{source.url} could not be had ({source.reason})"
+            return f"{source.url} could not be fetched ({source.reason})"
         case _:
             return f"{source.url} was not looked up ({source.reason})"

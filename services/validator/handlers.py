@@ -46,9 +46,8 @@ LOG_LAG_S = 0.2
 class Validator:
     """Validates candidates. `unchecked_allowed`: sources that could not be checked may count as evidence.
 
-    `policy`: what the gates ask for; without one they do not judge. `opinion` is asked where the policy says from which
-    answer on it is believed. `hold`: what is approved is
-    held, and the curator decides when it may be shown.
+    `policy`: what the gates require; without one they do not judge. `opinion` is asked if the policy says from which
+    answer on it is believed. `hold`: approved claims are held, and the curator decides when they may be shown.
     """
 
     runs: Runs
@@ -176,7 +175,7 @@ class Validator:
     async def _fail(
         self, start: InvestigationStarted, record: ReviewRecord, error: ModelError, step: str, review_attempt: int
     ) -> ClaimValidationFailed | ClaimValidationRetryScheduled:
-        """When the failed review is repeated, or that it is not."""
+        """The event of a failed review: when it is repeated, or that it is not."""
         record["usage"] = error.usage or Usage()
         record["transcript"] = await self._store_transcript(error.transcript, step)
         # The instance pays for the second opinion, which comes before the review and has no prompt on record.

@@ -16,11 +16,11 @@ from services.validator.answers import find_unpublished
 from services.validator.ports import Blobs
 
 _NO_ANSWER: Final = frozenset({"EmptyAnswer", "Refusal"})
-"""Errors of a model that was asked and has said nothing: the gate abstains, as for an answer that cannot be read."""
+"""Errors of a model that answered nothing: the gate abstains, as for an answer that cannot be read."""
 
 
 class SecondOpinion:
-    """Opinions of one model, paid for by the instance. `alternatives`: the server tells probabilities of tokens."""
+    """Opinions of one model, paid for by the instance. `alternatives`: the server gives probabilities of tokens."""
 
     def __init__(self, model: Model, blobs: Blobs, *, alternatives: bool = True) -> None:
         self._model = model
@@ -30,7 +30,7 @@ class SecondOpinion:
     async def ask(self, sentence: str, quotations: Sequence[str], step: str, *, resume: bool) -> Opinion:
         """The opinion of a sentence, of which the model gets the quotations and nothing else. Raises: ModelError.
 
-        `resume`: an answer that was stored under the step is used.
+        `resume`: use an answer that was stored under the step.
         """
         brief: Brief[Never, Weighed] = Brief(
             step=STEP,

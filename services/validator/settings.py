@@ -17,7 +17,7 @@ from kit.web.contact import PUBLIC_URL, ContactUrl, contact_url_field
 _FAMILY: Final = "OPENERRATA_VALIDATOR_OPINION_FAMILY"
 _PROPOSERS: Final = "OPENERRATA_INVESTIGATOR_FAMILIES"
 _FAMILIES: Final = {"openai": "openai", "openai_responses": "openai", "anthropic": "anthropic"}
-"""The family of a provider that has one."""
+"""The families of providers that serve only one."""
 
 
 class ValidatorSettings(BaseSettings):
@@ -48,7 +48,7 @@ class ValidatorSettings(BaseSettings):
 
     @property
     def own_hosts(self) -> tuple[str, ...]:
-        """The host of the public pages; none where it is an address in numbers, by which no page names us."""
+        """The host of the public pages; empty for a numeric address, by which no page names us."""
         host = urlsplit(self.public_url).hostname or ""
         return () if not host or host == "localhost" or host[-1].isdigit() or ":" in host else (host,)
 
@@ -64,7 +64,7 @@ class OpinionSettings(BaseSettings):
     family: str = Field(default="", description="the family of that model, by a name that you give it")
     base_url: str | None = Field(default=None, description="its server of chat completions, if not the usual one")
     api_key: SecretStr | None = Field(default=None, description="the key of that server")
-    logprobs: bool = Field(default=True, description="whether that server tells the probabilities of tokens")
+    logprobs: bool = Field(default=True, description="whether that server gives the probabilities of tokens")
     calibration: Path | None = Field(default=None, description="answers whose truth is known, which set the thresholds")
 
     def require_other_family(self, proposer: ModelName, models: ModelSettings) -> None:
