@@ -40,7 +40,7 @@ async def build(host: Host) -> None:
 
     async def run() -> None:
         while True:
-            while not leadership.is_leader:  # noqa: ASYNC110 (the lease is another process's to lose)
+            while not leadership.is_leader:  # noqa: ASYNC110 (another process leads)
                 await asyncio.sleep(POLL_S)
             selection = await selector.plan()
             spent.set(selection.spent.micro_usd / 1_000_000)

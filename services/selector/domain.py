@@ -1,7 +1,7 @@
 """How many runs may be requested now, and of which posts. Pure.
 
 The price of a run is known only afterwards: open runs count with the typical cost, and steps without a known price stop
-the selection, since a limit that ignores them would be none.
+the selection, since a limit that ignores them would not be one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Pick:
 
 
 def alternate(lost: Sequence[Pick], new: Sequence[Pick], runs: int, last: Reason | None) -> tuple[Pick, ...]:
-    """At most `runs` picks of both lists in alternation, beginning with the list that `last` was not of.
+    """At most `runs` picks of both lists in alternation, beginning with the list that `last` did not come from.
 
     So neither list is skipped twice in a row, across rounds too.
     """
@@ -144,7 +144,7 @@ def _affordable(budget_micro_usd: int, spent: Spent, batch: int) -> Allowance:
         return Allowance(0, limit)
     usual = spent.typical_micro_usd
     if usual is None:
-        return Allowance(0 if spent.under_way else 1, f"{limit}, and the cost of a first run is to be seen")
+        return Allowance(0 if spent.under_way else 1, f"{limit}, and the cost of a run is not known yet")
     left = budget_micro_usd - spent.micro_usd - spent.under_way * usual
     return Allowance(batch if usual == 0 else max(0, left // usual), f"{limit}, at {format_usd(usual)} a run")
 

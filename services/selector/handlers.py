@@ -36,7 +36,7 @@ LAST_WITHIN: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a round requests, in its order, what it abandons, and the budget it was decided by."""
+    """What a round requests, in order, what it abandons, and the budget by which it decided."""
 
     spent: Spent
     allowance: Allowance
@@ -84,11 +84,11 @@ class Selector:
         return Selection(spent, allowed, alternate(lost, new, allowed.runs, last), abandoned)
 
     async def select(self) -> int:
-        """Run one round if this process leads; the number of requests."""
+        """Run one round if this process leads; return the number of requests."""
         return await self.publish(await self.plan()) if self._leadership.is_leader else 0
 
     async def publish(self, selection: Selection) -> int:
-        """Publish the selection, as long as this process leads; the number of requests."""
+        """Publish the selection, as long as this process leads; return the number of requests."""
         requested = abandoned = 0
         for end in selection.abandoned:
             abandoned += await self._publish(end.event, end.candidate)

@@ -53,4 +53,4 @@ class Leadership(Protocol):
 
     @property
     def is_leader(self) -> bool:
-        """Whether it is this one."""
+        """Whether this process is the one."""

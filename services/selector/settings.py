@@ -22,7 +22,7 @@ class SelectorSettings(BaseSettings):
     runs_per_day: int = Field(default=100, ge=0, description="investigations requested per UTC day")
     usd_per_day: Decimal | None = Field(default=None, ge=0, description="spent on them per UTC day; unset: no limit")
     batch: int = Field(default=20, ge=1, description="most investigations requested in one round")
-    patience_s: float = Field(default=300.0, ge=0, description="overdue for so long, a run may be lost")
+    patience_s: float = Field(default=300.0, ge=0, description="seconds overdue after which a run may be lost")
 
     @property
     def budget(self) -> Budget:

@@ -39,8 +39,8 @@ def test_what_is_under_way_and_what_is_taken_fits_the_money(
 @pytest.mark.parametrize(
     ("spent", "runs", "limit"),
     [
-        (Spent(), 1, "$5.00 a day, and the cost of a first run is to be seen"),
-        (Spent(runs=1, under_way=1), 0, "$5.00 a day, and the cost of a first run is to be seen"),
+        (Spent(), 1, "$5.00 a day, and the cost of a run is not known yet"),
+        (Spent(runs=1, under_way=1), 0, "$5.00 a day, and the cost of a run is not known yet"),
         (Spent(runs=1, micro_usd=400_000, typical_micro_usd=400_000), 8, "8 in one round"),
         (Spent(runs=9, micro_usd=4_000_000, typical_micro_usd=400_000), 2, "$5.00 a day, at $0.40 a run"),
         (Spent(micro_usd=5_000_000), 0, "$5.00 a day"),
