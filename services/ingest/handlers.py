@@ -30,7 +30,7 @@ class Ingest:
     async def on_observation_unverifiable(
         self, event: ObservationUnverifiable, delivery_count: int
     ) -> AsyncIterator[Event]:
-        """There is no public source: the reader's text counts."""
+        """Derive the version from the reader's text, since there is no public source."""
         async for fact in self._pin(event.observation, None):
             yield fact
 
@@ -40,14 +40,14 @@ class Ingest:
             yield fact
 
     async def on_canonical_fetched(self, event: CanonicalFetched, delivery_count: int) -> AsyncIterator[Event]:
-        """The site's page is available: its text and identity count."""
+        """Derive the version from the site's page: its text and identity count."""
         async for fact in self._pin(event.observation, event.page):
             yield fact
 
     async def on_canonical_unavailable(self, event: CanonicalUnavailable, delivery_count: int) -> AsyncIterator[Event]:
-        """After an outage the reader's text counts; after a denial the observation is rejected.
+        """After an outage, derive the version from the reader's text; after a denial, reject the observation.
 
-        Unless the site confirmed the text before: it may have deleted the post since.
+        A text that the site confirmed before is not rejected: the site may have deleted the post since.
         """
         denied = event.reason in REFUSALS
         async for fact in self._pin(event.observation, None, denied=denied):
