@@ -34,7 +34,7 @@ class Witness:
         self._store, self._clock = store, clock
 
     def add_checkpoint(self, body: bytes) -> str:
-        """The cosignatures of a submitted checkpoint, which are on disk by then. Raises: Refused."""
+        """Cosign a submitted checkpoint; the cosignatures are on disk when this returns. Raises: Refused."""
         request = read_request(body)
         origin = request.checkpoint.origin
         signed = check_signature(request, self._store.log_keys(origin))
@@ -47,7 +47,7 @@ class Witness:
 
 
 def make_app(store: Store, clock: Clock) -> Starlette:
-    """The application. What it must write before it answers is written in a thread."""
+    """The application. It writes to disk in a thread, before it answers."""
     witness = Witness(store, clock)
 
     async def add_checkpoint(request: HttpRequest) -> Response:
@@ -66,7 +66,7 @@ def make_app(store: Store, clock: Clock) -> Starlette:
     async def show_latest(request: HttpRequest) -> Response:
         note = await asyncio.to_thread(store.latest, request.path_params["name"])
         if note is None:
-            return PlainTextResponse("nothing was cosigned of such a log\n", HTTPStatus.NOT_FOUND)
+            return PlainTextResponse("no checkpoint of such a log was cosigned\n", HTTPStatus.NOT_FOUND)
         return Response(note, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "max-age=5"})
 
     async def show_keys(_: HttpRequest) -> Response:
@@ -81,7 +81,7 @@ def make_app(store: Store, clock: Clock) -> Starlette:
 
 
 async def _read(request: HttpRequest) -> bytes:
-    """The body. Raises: Refused: it is too long, or does not come."""
+    """The body. Raises: Refused: the body is too long, or does not arrive."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):

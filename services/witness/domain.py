@@ -1,4 +1,4 @@
-"""Which checkpoints a witness cosigns: those that continue what it cosigned before, and no other."""
+"""Which checkpoints a witness cosigns: those that continue what it cosigned before, and no others."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tlog.witnessing import SIZE_TYPE, Submission
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """The tree of a log that was cosigned last; of a log that never was, the empty one."""
+    """The newest cosigned tree of a log; the empty tree if none was cosigned."""
 
     size: int = 0
     root: Hash = EMPTY_ROOT
 
 
 class Refused(Exception):
-    """A submission is refused with this status and text. A size that conflicts is named in a form of its own."""
+    """A submission is refused with this status and text. The size in a conflict has a content type of its own."""
 
     def __init__(self, status: HTTPStatus, text: str, content_type: str = "text/plain; charset=utf-8") -> None:
         super().__init__(text)
@@ -50,7 +50,7 @@ def read_request(body: bytes) -> Request:
 def check_signature(request: Request, keys: Sequence[VerifierKey]) -> Note:
     """The checkpoint with the signatures of its log alone, if there are any and the sizes are possible.
 
-    `keys` are those of its origin; none is no log. Raises: Refused: 404, 403 or 400.
+    `keys` are those of its origin; without any, the log is unknown. Raises: Refused: 404, 403 or 400.
     """
     if not keys:
         raise Refused(HTTPStatus.NOT_FOUND, "this witness does not know a log of this origin\n")
@@ -64,7 +64,7 @@ def check_signature(request: Request, keys: Sequence[VerifierKey]) -> Note:
 
 
 def check_growth(request: Request, latest: Latest) -> None:
-    """Whether the checkpoint continues what was cosigned last. Raises: Refused: 409 or 422."""
+    """Require that the checkpoint continues what was cosigned last. Raises: Refused: 409 or 422."""
     sent, checkpoint = request.submission, request.checkpoint
     if sent.old != latest.size:
         raise Refused(HTTPStatus.CONFLICT, f"{latest.size}\n", SIZE_TYPE)

@@ -1,7 +1,7 @@
-"""What a witness must not lose: its key, the logs that it knows, and the checkpoint that it cosigned last of each.
+"""What a witness must not lose: its key, the logs that it knows, and the newest cosigned checkpoint of each.
 
-The folder is bound to its key. A witness whose memory was lost or set back would cosign a fork, so neither is made anew
-where the other is there.
+The folder is bound to its key. A witness whose database was lost or set back would cosign a fork, so neither is made
+again while the other exists.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Store:
         """Make the folder of a new witness, readable by its user alone. Raises: StoreError: there is one already."""
         for path in (folder / KEY, folder / DATABASE):
             if path.exists():
-                raise StoreError(f"{path} is there already; a new witness needs a folder of its own")
+                raise StoreError(f"{path} exists already; a new witness needs a folder of its own")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(folder / DATABASE, os.O_CREAT | os.O_EXCL, 0o600))
         with closing(sqlite3.connect(folder / DATABASE)) as database:
@@ -70,7 +70,7 @@ class Store:
         _write_once(folder / KEY, "".join(f"{key.secret()}\n" for key in keys))
 
     def add(self, key: VerifierKey) -> None:
-        """Know a log, named by its key, or a further key of it. Raises: StoreError: the key is known."""
+        """Add a log, named by its key, or a further key of it. Raises: StoreError: the key is known."""
         name = sha256(key.name.encode()).hexdigest()
         with self._transaction() as database:
             empty = Latest()
@@ -90,7 +90,7 @@ class Store:
         return tuple(VerifierKey.parse(vkey) for (vkey,) in rows)
 
     def advance(self, origin: str, step: Callable[[Latest], Note]) -> Note:
-        """Replace what was cosigned last of a log by what `step` makes of it, in one transaction.
+        """Replace the newest cosigned note of a log with what `step` makes of it, in one transaction.
 
         Raises: what `step` raises, and nothing is changed then.
         """
@@ -104,7 +104,7 @@ class Store:
         return note
 
     def latest(self, name: str) -> bytes | None:
-        """The note that was cosigned last of the log with this SHA-256 of its origin, in hex; None if there is none."""
+        """The newest cosigned note of the log whose origin has this SHA-256, in hex; None if there is none."""
         with self._connection() as database:
             row: tuple[bytes | None] | None = database.execute(
                 "SELECT note FROM log WHERE hash = ?", (name,)
@@ -113,7 +113,7 @@ class Store:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        # Never creates the file: an empty memory would cosign anything.
+        # Never creates the file: a witness with an empty database would cosign anything.
         address = f"file:{quote(str(self._path))}?mode=rw"
         with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = EXTRA")
@@ -122,7 +122,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Nobody else writes meanwhile, in this process or another; what was written is on disk at the end."""
+        """A transaction that excludes all other writers, in this process and others, and is on disk at its end."""
         with self._connection() as database:
             database.execute("BEGIN IMMEDIATE")
             try:
@@ -144,7 +144,7 @@ def _write_once(path: Path, text: str) -> None:
     try:
         os.link(draft, path)
     except FileExistsError:
-        raise StoreError(f"{path} is there already; a new witness needs a folder of its own") from None
+        raise StoreError(f"{path} exists already; a new witness needs a folder of its own") from None
     finally:
         draft.unlink()
     folder = os.open(path.parent, os.O_RDONLY)

@@ -219,7 +219,7 @@ def test_a_folder_that_is_not_whole_is_refused(store: Store, spoil: Callable[[Pa
     spoil(store.folder)
     with pytest.raises(StoreError, match=says):
         Store(store.folder)
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="exists already"):
         Store.create(store.folder, KEYS)
 
 
