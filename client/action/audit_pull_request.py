@@ -26,10 +26,10 @@ from openerrata_client.types import AnalysedClaim
 MARK: Final = "<!-- openerrata-audit -->"
 PAGE: Final = 100
 AT_ONCE: Final = 3
-"""Jobs of a free account are limited to five."""
+"""Jobs at a time; a free account may have five."""
 CELL: Final = 300
 LONGEST_COMMENT: Final = 65_000
-"""Somewhat less than GitHub takes."""
+"""Somewhat less than GitHub accepts."""
 PLAIN_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&()*+,;=%\[\]-]+")
 Json = Any
 """JSON of GitHub's interface."""
@@ -69,7 +69,7 @@ class Forge:
     def write_comment(self, text: str) -> None:
         """Write the comment, in place of an earlier one of this action.
 
-        Two runs at once may each find none and write one: that which is not the first goes into the first.
+        Two runs at once may each find none and write one: the later one is then merged into the first.
         """
         first = next(self._own_comments(), None)
         if first is None:
@@ -81,7 +81,7 @@ class Forge:
         self._http.patch(f"{self._repository}/issues/comments/{first}", json={"body": text}).raise_for_status()
 
     def _own_comments(self) -> Iterator[int]:
-        """The ids of this action's comments, the first one first. Anybody may begin one with its mark."""
+        """The ids of this action's comments, oldest first. The mark alone is no proof: anyone may write it."""
         for each in self._pages(self._comments):
             author = (each["user"] or {}).get("login")
             if str(each["body"]).startswith(MARK) and author == self._login:
@@ -89,7 +89,7 @@ class Forge:
 
     @cached_property
     def _login(self) -> str:
-        """Whose token this is; the token of a workflow may ask for no other resource that says it."""
+        """The login of the token's owner; a workflow's token may not ask any other resource for it."""
         answer = self._http.post(self._graphql, json={"query": "{ viewer { login } }"}).raise_for_status().json()
         if not answer.get("data"):
             raise OpenErrataError("No comment was written: GitHub does not say whose token this is.")
@@ -108,7 +108,7 @@ class Forge:
 
 
 async def audit_all(paths: Sequence[str], options: Options) -> list[Outcome]:
-    """Audit files of the checkout, some at once. Interrupted, it cancels their jobs."""
+    """Audit files of the checkout, a few at a time. If it is interrupted, it cancels their jobs."""
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def audit_in_turn(path: str) -> Outcome:
@@ -182,7 +182,7 @@ def _cell(text: str) -> str:
 
 
 def main() -> int:
-    """Audit what the event names. 0, or 1 where findings are to fail the step, or 2 if that could not be found out.
+    """Audit the event's pull request. Returns 0, 1 if findings are to fail the step, or 2 if nothing was audited.
 
     130: it was interrupted.
     """
@@ -198,7 +198,7 @@ def main() -> int:
 def _audit_pull_request(environment: Mapping[str, str]) -> int:
     event = json.loads(Path(environment["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
     if "pull_request" not in event:
-        raise OpenErrataError("The event is of no pull request: use this action `on: pull_request`.")
+        raise OpenErrataError("The event has no pull request: use this action `on: pull_request`.")
     patterns = environment["AUDIT_FILES"].split()
     options = Options(max_claims=_read_number("max-claims", environment["AUDIT_MAX_CLAIMS"]))
     most = _read_number("max-files", environment["AUDIT_MAX_FILES"])
@@ -229,9 +229,9 @@ def _audit_pull_request(environment: Mapping[str, str]) -> int:
 
 
 def _read_number(name: str, value: str) -> int:
-    """Read an input of the action. Raises: OpenErrataError: it is no number, or below 0."""
+    """Read an input of the action. Raises: OpenErrataError: it is not a number, or below 0."""
     if not (value.isascii() and value.isdigit()):
-        raise OpenErrataError(f"The input {name} is no number: {value!r}")
+        raise OpenErrataError(f"The input {name} is not a number: {value!r}")
     return int(value)
 
 

@@ -303,7 +303,9 @@ def test_an_input_that_is_no_number_is_said_in_one_line(
     tmp_path: Path, forge: Forge, server: JobServer, name: str, number: str
 ) -> None:
     done = run(tmp_path, forge, server, **{name: number})
-    assert (done.returncode, done.stderr) == (2, f"The input {name} is no number: {number!r}\n"), "1 would be a finding"
+    assert (done.returncode, done.stderr) == (2, f"The input {name} is not a number: {number!r}\n"), (
+        "1 would be a finding"
+    )
     assert server.asked == []
 
 

@@ -82,9 +82,9 @@ def test_the_key_may_lie_in_a_file(server: JobServer, article: str, tmp_path: Pa
         (["-"], "<?xml version='1.0'?>\n<!DOCTYPE html><p>A page", "give its address"),
         (["-"], "<!-- saved -->\n<!-- > -->\n<HTML lang=en><p>A page", "give its address"),
         (["-"], "<head><title>A page</title>", "give its address"),
-        (["-"], "%PDF-1.4\n(The sky is blue.) Tj", "no plain text: give the address"),
-        (["-"], "{\\rtf1 The sky is blue.}", "no plain text"),
-        (["-"], "T\0h\0e\0", "no plain text"),
+        (["-"], "%PDF-1.4\n(The sky is blue.) Tj", "not plain text: give the address"),
+        (["-"], "{\\rtf1 The sky is blue.}", "not plain text"),
+        (["-"], "T\0h\0e\0", "not plain text"),
         (["-", "--server", "news.example"], "A text.", "begins with https://"),
         (["-", "--server", "http://127.0.0.1:1"], "A text.", "does it run"),
         (["-", "--key-file", "nowhere"], "A text.", "No such file"),
@@ -163,7 +163,7 @@ def test_the_mark_of_windows_before_a_text_is_none_of_its_words(server: JobServe
 def test_a_key_file_that_is_no_text_is_not_blamed_on_the_article(article: str, tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"oe_\xff")
     ended = audit(article, "--key-file", str(tmp_path / "key"))
-    assert (ended.exit_code, ended.stderr) == (2, "Error: The key holds characters that no key has.\n")
+    assert (ended.exit_code, ended.stderr) == (2, "Error: The API key has characters that no key can have.\n")
 
 
 def test_standard_input_that_is_no_text_is_said_in_one_line(server: JobServer) -> None:
@@ -210,7 +210,7 @@ def test_a_job_that_is_lost_sight_of_is_named(
     (job,) = server.jobs.values()
     begun, why = ended.stderr.splitlines()
     assert (ended.exit_code, job.status == "CANCELED") == (2, False)
-    assert (f"The job {job.id} was begun" in begun, "No answer from" in why) == (True, True)
+    assert (f"The job {job.id} was started" in begun, "No answer from" in why) == (True, True)
 
 
 def test_what_takes_too_long_to_begin_is_given_up(server: JobServer, article: str) -> None:

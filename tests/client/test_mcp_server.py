@@ -130,7 +130,7 @@ async def test_corrections_of_a_post_are_read_from_the_public_record() -> None:
 async def test_what_is_no_record_of_a_post_is_said_to_be_none(server: JobServer, answered: str) -> None:
     server.fail("GET /trpc/public.getPostInvestigations", Fault(200, body=answered.encode()))
     failed, said = await call("corrections_of_post", platform="X", external_id="20")
-    assert (failed, said.endswith("no record of a post.")) == (True, True)
+    assert (failed, said.endswith("not the record of a post.")) == (True, True)
 
 
 async def test_a_model_reads_the_newest_few_results_of_a_post(server: JobServer) -> None:

@@ -87,7 +87,7 @@ class AsyncClient:
         self._is_own = http is None
         self._sleep = sleep
         self.rate_limits: Mapping[str, RateLimit] = {}
-        """What the newest answer said about how many requests are left, by policy."""
+        """The rate limits that the server last stated, by policy."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -111,10 +111,10 @@ class AsyncClient:
         labels: ClientLabels | None = None,
         idempotency_key: str | None = None,
     ) -> AsyncJob:
-        """Have an article analysed: exactly one of `url` and `text`. However often it is tried, it is one job.
+        """Have an article analysed: exactly one of `url` and `text`. Retries never start a second job.
 
-        Cancelled before the job's id is known, it takes up to 10 seconds to cancel the job, unless `idempotency_key` or
-        a request id in `labels` finds it again.
+        If it is cancelled before the job's id is known, it takes up to 10 seconds to cancel the job, unless
+        `idempotency_key` or a request id in `labels` finds the job again.
 
         Raises: ApiError: `CreditExhaustedError`, `RateLimitError`, … ApiConnectionError.
         """
@@ -130,7 +130,7 @@ class AsyncClient:
         return AsyncJob(self, accepted.job_id, accepted)
 
     def job(self, job_id: str) -> AsyncJob:
-        """A job that was begun before. Nothing is asked of the server yet."""
+        """A job that was started before. Sends no request."""
         return AsyncJob(self, job_id)
 
     async def estimate(
@@ -152,7 +152,7 @@ class AsyncClient:
         return PublicKeys.read(await self.fetch(Call("GET", "/.well-known/openerrata-receipts.json")))
 
     async def fetch(self, call: Call) -> bytes:
-        """The body of an answer, for what has no method of its own. Raises: ApiError, ApiConnectionError."""
+        """Send a request that has no method of its own; the answer's body. Raises: ApiError, ApiConnectionError."""
         return (await self._run(request(call, self._retry))).content
 
     async def _run(self, exchange: Exchange[T]) -> T:
@@ -211,7 +211,7 @@ class AsyncClient:
 
 
 class AsyncJob:
-    """A job of the server. `accepted`: what the server said when it was begun; None for one that was begun before."""
+    """A job of the server. `accepted`: the answer to `analyze`; None for a job that was started before."""
 
     def __init__(
         self, client: AsyncClient, job_id: str, accepted: JobAccepted | JobFinished | JobRepeated | None = None
@@ -221,13 +221,13 @@ class AsyncJob:
         self._client = client
 
     async def read(self) -> JobView:
-        """How far the job is. Raises: ApiError, ApiConnectionError."""
+        """The job's state and progress. Raises: ApiError, ApiConnectionError."""
         return JobView.read(await self._client.fetch(Call("GET", job_path(self.id))))
 
     def events(self, *, last_event_id: str = "") -> AsyncIterator[Event]:
-        """What happens in the job, from its beginning or behind an event, to its end; cut connections are mended.
+        """The events of the job until its end, from the first or after `last_event_id`; reconnects if it is cut off.
 
-        Raises: ApiError, ApiConnectionError: it could not be mended.
+        Raises: ApiError, ApiConnectionError: it could not reconnect.
         """
         return self._client._follow(EventCursor(self.id, last_event_id, self._client._retry))
 
@@ -244,7 +244,7 @@ class AsyncJob:
         return (await self._output("report", timeout_s)).text
 
     async def cancel(self) -> None:
-        """End the job, and have its words removed. Raises: ApiError, ApiConnectionError."""
+        """Cancel the job; the server removes its texts. Raises: ApiError, ApiConnectionError."""
         await self._client.fetch(Call("DELETE", job_path(self.id)))
 
     async def _output(self, name: str, timeout_s: float | None) -> httpx.Response:

@@ -21,32 +21,32 @@ SERVER_VARIABLE: Final = "OPENERRATA_SERVER"
 DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
 TIMEOUT_S: Final = 30.0
 CANCEL_S: Final = 10.0
-"""How long a client that is stopped takes to cancel its job."""
+"""How long a client that is stopped tries to cancel its job."""
 _HEADER_VALUE: Final = re.compile("[!-~]([ -~]*[!-~])?")
 QUIET_S: Final = 60.0
 """How long a stream of events may be silent; a server sends a heartbeat more often."""
 
 
 def choose_server(server: str | None) -> str:
-    """The address of the server: as given, of the environment, or that of an instance on this machine.
+    """The server's address: the given one, else that of the environment, else an instance on this machine.
 
-    Raises: OpenErrataError: it is none.
+    Raises: OpenErrataError: the address is not valid.
     """
     address = (server or os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER).strip().rstrip("/")
     if not address.startswith(("http://", "https://")):
-        raise OpenErrataError(f"{address} is no address of a server: it begins with https://")
+        raise OpenErrataError(f"{address} is not the address of a server, which begins with https://")
     try:
         host = httpx.URL(address).host
     except (httpx.InvalidURL, UnicodeError) as error:
-        raise OpenErrataError(f"{address} is no address of a server: {error}") from None
+        raise OpenErrataError(f"{address} is not the address of a server: {error}") from None
     if not host:
-        raise OpenErrataError(f"{address} is no address of a server: it names none")
+        raise OpenErrataError(f"{address} is not the address of a server: it has no host")
     return address
 
 
 @contextmanager
 def read_environment() -> Iterator[None]:
-    """Make a client of HTTP, which reads proxies and certificates. Raises: OpenErrataError: it cannot use them."""
+    """Guard making an HTTP client, which reads proxies and certificates. Raises: OpenErrataError: they are unusable."""
     try:
         yield
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
@@ -55,21 +55,21 @@ def read_environment() -> Iterator[None]:
 
 @contextmanager
 def read_redirects() -> Iterator[None]:
-    """Send a request. No redirect is followed, but httpx reads where it leads.
+    """Guard sending a request. No redirect is followed, but httpx parses its address.
 
-    Raises: UnreadableAnswerError: it leads to what is no address.
+    Raises: UnreadableAnswerError: the address is not valid.
     """
     try:
         yield
     except (httpx.InvalidURL, UnicodeError) as error:
-        raise UnreadableAnswerError(f"The server's answer leads to what is no address: {error}") from None
+        raise UnreadableAnswerError(f"The server's answer redirects to an invalid address: {error}") from None
 
 
 def standard_headers(api_key: str | None) -> Mapping[str, str]:
-    """Headers of every request. `api_key`: None takes that of the environment. Raises: OpenErrataError: it is none."""
+    """Headers of every request. `api_key`: None takes that of the environment. Raises: OpenErrataError: invalid key."""
     key = (os.environ.get(KEY_VARIABLE, "") if api_key is None else api_key).strip()
     if any(not "!" <= character <= "~" for character in key):
-        raise OpenErrataError("The key holds characters that no key has.")
+        raise OpenErrataError("The API key has characters that no key can have.")
     authorization = {"Authorization": f"Bearer {key}"} if key else {}
     return {
         "User-Agent": f"openerrata-client/{version('openerrata-client')}",
@@ -79,7 +79,7 @@ def standard_headers(api_key: str | None) -> Mapping[str, str]:
 
 
 def build_request(http: httpx.Client | httpx.AsyncClient, call: Call, timeout_s: float) -> httpx.Request:
-    """The request of a call; one that waits has so much more time."""
+    """The request of a call. A call that waits may take that much longer."""
     headers = httpx.Headers(call.headers, encoding="utf-8")
     if call.body is not None:
         headers["Content-Type"] = "application/json"
@@ -102,7 +102,7 @@ def analyze_call(
         key = str(uuid.uuid4())
     if key is not None and not _HEADER_VALUE.fullmatch(key):
         raise OpenErrataError(
-            "The idempotency key is empty, or holds characters or outer spaces that no header may hold."
+            "The idempotency key is empty, or has characters or outer spaces that a header cannot hold."
         )
     headers = {} if key is None else {"Idempotency-Key": key}
     return Call("POST", "/v1/analyze", _body(url, text, options, labels), headers)

@@ -84,7 +84,7 @@ class Client:
         self._is_own = http is None
         self._sleep = sleep
         self.rate_limits: Mapping[str, RateLimit] = {}
-        """What the newest answer said about how many requests are left, by policy."""
+        """The rate limits that the server last stated, by policy."""
 
     def __enter__(self) -> Self:
         return self
@@ -108,10 +108,10 @@ class Client:
         labels: ClientLabels | None = None,
         idempotency_key: str | None = None,
     ) -> Job:
-        """Have an article analysed: exactly one of `url` and `text`. However often it is tried, it is one job.
+        """Have an article analysed: exactly one of `url` and `text`. Retries never start a second job.
 
-        Interrupted before the job's id is known, it cancels the job, unless `idempotency_key` or a request id in
-        `labels` finds it again.
+        If it is interrupted before the job's id is known, it cancels the job, unless `idempotency_key` or a request id
+        in `labels` finds the job again.
 
         Raises: ApiError: `CreditExhaustedError`, `RateLimitError`, … ApiConnectionError.
         """
@@ -127,7 +127,7 @@ class Client:
         return Job(self, accepted.job_id, accepted)
 
     def job(self, job_id: str) -> Job:
-        """A job that was begun before. Nothing is asked of the server yet."""
+        """A job that was started before. Sends no request."""
         return Job(self, job_id)
 
     def estimate(self, *, url: str | None = None, text: str | None = None, options: Options | None = None) -> Estimate:
@@ -147,7 +147,7 @@ class Client:
         return PublicKeys.read(self.fetch(Call("GET", "/.well-known/openerrata-receipts.json")))
 
     def fetch(self, call: Call) -> bytes:
-        """The body of an answer, for what has no method of its own. Raises: ApiError, ApiConnectionError."""
+        """Send a request that has no method of its own; the answer's body. Raises: ApiError, ApiConnectionError."""
         return self._run(request(call, self._retry)).content
 
     def _run(self, exchange: Exchange[T]) -> T:
@@ -204,7 +204,7 @@ class Client:
 
 
 class Job:
-    """A job of the server. `accepted`: what the server said when it was begun; None for one that was begun before."""
+    """A job of the server. `accepted`: the answer to `analyze`; None for a job that was started before."""
 
     def __init__(
         self, client: Client, job_id: str, accepted: JobAccepted | JobFinished | JobRepeated | None = None
@@ -214,13 +214,13 @@ class Job:
         self._client = client
 
     def read(self) -> JobView:
-        """How far the job is. Raises: ApiError, ApiConnectionError."""
+        """The job's state and progress. Raises: ApiError, ApiConnectionError."""
         return JobView.read(self._client.fetch(Call("GET", job_path(self.id))))
 
     def events(self, *, last_event_id: str = "") -> Iterator[Event]:
-        """What happens in the job, from its beginning or behind an event, to its end; cut connections are mended.
+        """The events of the job until its end, from the first or after `last_event_id`; reconnects if it is cut off.
 
-        Raises: ApiError, ApiConnectionError: it could not be mended.
+        Raises: ApiError, ApiConnectionError: it could not reconnect.
         """
         return self._client._follow(EventCursor(self.id, last_event_id, self._client._retry))
 
@@ -237,7 +237,7 @@ class Job:
         return self._output("report", timeout_s).text
 
     def cancel(self) -> None:
-        """End the job, and have its words removed. Raises: ApiError, ApiConnectionError."""
+        """Cancel the job; the server removes its texts. Raises: ApiError, ApiConnectionError."""
         self._client.fetch(Call("DELETE", job_path(self.id)))
 
     def _output(self, name: str, timeout_s: float | None) -> httpx.Response:

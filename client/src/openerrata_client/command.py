@@ -1,6 +1,6 @@
 """The command line: audit one article, with an exit status that a script can use.
 
-0: well supported. 1: anything else was concluded. 2: nothing was. 130: it was interrupted, and the job cancelled.
+0: well supported. 1: any other verdict. 2: no verdict. 130: interrupted, and the job cancelled.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ ARTICLE is the address of a page, a file of plain text or Markdown, or - for sta
 A page:                 {name} https://news.example/article
 A draft, for a script:  {name} --json draft.md
 
-The report goes to standard output. The exit status is 0 if the article is well supported, 1 if it is not, 2 if that
-could not be found out. Ctrl-C cancels the job. The key of the account is read from OPENERRATA_API_KEY or --key-file.
+The report goes to standard output. The exit status is 0 if the article is well supported, 1 if it is not, 2 if there is
+no verdict. Ctrl-C cancels the job. The key of the account is read from OPENERRATA_API_KEY or --key-file.
 """
 
 
 class CouldNot(click.ClickException):
-    """Ends the process with the status of an audit that could not be done."""
+    """Ends the process with the exit status of an audit without a verdict."""
 
     exit_code = COULD_NOT
 
 
 def exit_status(result: FullResult | CacheOnlyResult) -> int:
-    """What the process ends with."""
+    """The exit status of the process."""
     assessment = result.article_holistic_assessment
     if assessment is None:
         return COULD_NOT
@@ -60,16 +60,16 @@ def exit_status(result: FullResult | CacheOnlyResult) -> int:
 
 
 def make_command(name: str) -> click.Command:
-    """The command, for a program that calls it so."""
+    """The command, by the name that its help shows."""
 
     @click.command("audit", help=_HELP.format(name=name))
     @click.argument("article")
     @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of the report.")
-    @click.option("--server", envvar=SERVER_VARIABLE, metavar="URL", help="The instance; by default one here.")
+    @click.option("--server", envvar=SERVER_VARIABLE, metavar="URL", help="The instance; by default on this machine.")
     @click.option(
         "--key-file", type=click.Path(path_type=Path), help="A file with the account's key, instead of the environment."
     )
-    @click.option("--max-claims", type=click.IntRange(1, 10), help="Analyse so many claims at most.")
+    @click.option("--max-claims", type=click.IntRange(1, 10), help="Analyse at most this many claims.")
     @click.option("--depth", type=click.Choice(["standard", "deep"]), help="How long to look for evidence.")
     @click.option(
         "--cache",
@@ -81,7 +81,7 @@ def make_command(name: str) -> click.Command:
         type=click.FloatRange(min=0),
         default=0.0,
         show_default=True,
-        help="Give up after so many seconds, and cancel the job; 0: never.",
+        help="Give up after this many seconds, and cancel the job; 0: never.",
     )
     @click.pass_context
     def audit(
@@ -129,7 +129,7 @@ def _print(output: str) -> None:
 
 
 def _read_article(article: str) -> Mapping[str, str]:
-    """What to send. Raises: OSError, UnicodeDecodeError, OpenErrataError: there is no text."""
+    """The article as an address or as text. Raises: OSError, UnicodeDecodeError, OpenErrataError: there is no text."""
     if article.startswith(("http://", "https://")):
         return {"url": article}
     if article != "-":
@@ -141,7 +141,7 @@ def _read_article(article: str) -> Mapping[str, str]:
     if _PAGE.match(text):
         raise OpenErrataError("This is the source of a page: give its address, or its text.")
     if _NO_TEXT.match(text):
-        raise OpenErrataError(f"This is no plain text: {_ADVICE}.")
+        raise OpenErrataError(f"This is not plain text: {_ADVICE}.")
     if not text.strip():
         raise OpenErrataError("There is no text.")
     return {"text": text}
@@ -169,12 +169,12 @@ async def _audit(
                 await cancel_and_say(job)
                 raise
             except (ApiConnectionError, ApiError):
-                click.echo(f"The job {job.id} was begun; GET /v1/jobs/{job.id} says what became of it.", err=True)
+                click.echo(f"The job {job.id} was started; GET /v1/jobs/{job.id} shows its state.", err=True)
                 raise
 
 
 async def cancel_and_say(job: AsyncJob) -> None:
-    """Cancel the job of a program that is interrupted, and say on standard error what became of it."""
+    """Cancel the job of a program that is interrupted, and say on standard error whether that succeeded."""
     try:
         async with asyncio.timeout(CANCEL_S):
             await job.cancel()

@@ -1,4 +1,4 @@
-"""Corrections of a post: what an instance publishes of it, without a key. Source: docs/analysts.md."""
+"""The published corrections of a post, which can be read without a key. Source: docs/analysts.md."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ INVESTIGATION: Final = "public.getInvestigation"
 
 
 def post_call(platform: str, external_id: str) -> Call:
-    """Asks for every finished investigation of a post."""
+    """The request for every finished investigation of a post."""
     return _call(POST, {"platform": platform, "externalId": external_id})
 
 
 def investigation_call(investigation_id: str) -> Call:
-    """Asks for one investigation with its findings."""
+    """The request for one investigation with its findings."""
     return _call(INVESTIGATION, {"investigationId": investigation_id})
 
 
@@ -33,4 +33,4 @@ def read_data(body: bytes) -> Any:  # JSON, as docs/protocol.md has it
     try:
         return parse_json(body)["result"]["data"]
     except (KeyError, TypeError, ValueError):
-        raise UnreadableAnswerError("The server's answer is no record of a post.") from None
+        raise UnreadableAnswerError("The server's answer is not the record of a post.") from None

@@ -1,4 +1,4 @@
-"""The bases of what is asked and answered: strict one way, lenient the other."""
+"""Base classes of requests, which are strict, and of answers, which are lenient."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class UnreadableAnswerError(OpenErrataError, ValueError):
 
 
 def parse_json(body: bytes | str) -> Any:  # JSON, whose form its reader checks
-    """The document. Raises: ValueError: it is no JSON, or deeper than this process can read."""
+    """Parse JSON. Raises: ValueError: it is not JSON, or nested too deeply for this process."""
     try:
         return json.loads(body)
     except RecursionError:
@@ -49,7 +49,7 @@ class Answer(BaseModel):
             received = parse_json(body)
             answer = cls.model_validate(received)
         except ValueError as error:
-            raise UnreadableAnswerError(f"The server's answer is no {cls.__name__}: {error}") from None
+            raise UnreadableAnswerError(f"The server's answer is not a {cls.__name__}: {error}") from None
         answer._received = received
         return answer
 

@@ -82,7 +82,7 @@ class PermissionDeniedError(ApiError):
 
 
 class NotFoundError(ApiError):
-    """There is no such thing, or it belongs to another account."""
+    """The thing that was asked for does not exist, or belongs to another account."""
 
 
 class NotReadyError(ApiError):
@@ -129,7 +129,7 @@ _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {
 
 
 def read_error(response: httpx.Response) -> ApiError:
-    """The error that an answer stands for; a proxy's page too, which is no problem document."""
+    """The error of an answer, be it a problem document or another one, such as a proxy's page."""
     body = response.content
     try:
         if response.status_code == 402:
@@ -144,7 +144,7 @@ def read_error(response: httpx.Response) -> ApiError:
 
 
 def _read_other_error(response: httpx.Response) -> tuple[str, str]:
-    """Code and message of an answer that is no problem document: a procedure's error, or a proxy's page."""
+    """Code and message of an answer that is not a problem document: a procedure's error, or a proxy's page."""
     try:
         error = parse_json(response.content)["error"]
         return str(error["data"]["code"]), " ".join(str(error["message"]).split())
@@ -159,7 +159,7 @@ def _class_of(status: int, code: str) -> type[ApiError]:
 
 
 def _read_retry_after(response: httpx.Response) -> float | None:
-    """Units: seconds. The server's own word; else when the quota that is used up is there again."""
+    """How long to wait: the header Retry-After, else until a used-up quota is reset. Units: seconds."""
     stated = response.headers.get("retry-after", "")
     if stated.isascii() and stated.isdigit():
         return float(stated)

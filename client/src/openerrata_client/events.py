@@ -1,4 +1,4 @@
-"""The events of a job, and going on after a connection that was cut."""
+"""The events of a job, resumed after a connection was cut."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVENT_STREAM: Final = "text/event-stream"
 class Event:
     """One step of a job: `queued`, `fetched`, `extracted`, `planned`, `claim`, `assessing`, `ended`.
 
-    `id`: what a later stream goes on behind. `data`: as docs/audits.md lists it.
+    `id`: after which a later stream resumes. `data`: as docs/audits.md lists it.
     """
 
     id: str
@@ -31,7 +31,7 @@ class Event:
 
 
 class EventCursor:
-    """How far the events of a job were read. Connections that brought something do not count as failures."""
+    """How far the events of a job were read. A connection that brought an event does not count as a failure."""
 
     def __init__(self, job_id: str, last_event_id: str, policy: RetryPolicy) -> None:
         self._path = f"{job_path(job_id)}/events"
@@ -42,12 +42,12 @@ class EventCursor:
         self.has_ended = False
 
     def call(self) -> Call:
-        """What opens the stream, behind the last event that was read."""
+        """The request that opens the stream after the last event that was read."""
         resume = {"Last-Event-ID": self._last_id} if self._last_id else {}
         return Call("GET", self._path, headers={"Accept": EVENT_STREAM, **resume})
 
     def take(self, sent: ServerSentEvent) -> Event | None:
-        """One event; None if this is none. Raises: ApiConnectionError: it cannot be read."""
+        """The event in a message; None if it has no data. Raises: ApiConnectionError: it cannot be read."""
         if sent.retry is not None:
             self._retry_s = min(max(0, sent.retry), 1000 * self._policy.longest_s) / 1000
         if not sent.data:
@@ -74,13 +74,15 @@ class EventCursor:
 
 
 def open_stream(response: httpx.Response) -> EventSource:
-    """The events of an answer. Raises: UnreadableAnswerError: it is no stream of them, but a proxy's page or so."""
+    """The events of an answer. Raises: UnreadableAnswerError: the answer is something else, such as a proxy's page."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip()
     if kind != EVENT_STREAM:
-        raise UnreadableAnswerError(f"The server's answer is no stream of events, but {kind or 'of no type'}.")
+        raise UnreadableAnswerError(
+            f"The server's answer is not a stream of events, but {kind or 'of an unknown type'}."
+        )
     return EventSource(response)
 
 
 NOTHING_MORE: Final = 204
-"""What a server answers behind the last event."""
+"""The status of the answer when no event follows."""
 CUT: Final = "The stream of events ended before the job did."

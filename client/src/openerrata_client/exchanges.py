@@ -1,4 +1,4 @@
-"""What is sent, what is made of the answer, and when it is tried again: the same for both clients.
+"""Requests, how their answers are read, and when they are sent again: the same for both clients.
 
 An exchange is a generator. It yields a `Call` to be sent, and is given the response or the transport's error; or it
 yields a `Pause`. So it knows neither sockets nor clocks, and the clients know no rules.
@@ -57,7 +57,7 @@ Exchange = Generator[Call | Pause, Outcome, T]
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often, and how long before each time. Units: seconds; a wait beyond `longest_s` is left to the caller."""
+    """How often to retry, and after which waits. Units: seconds; a wait beyond `longest_s` is left to the caller."""
 
     retries: int = 4
     first_s: float = 0.5
@@ -65,7 +65,7 @@ class RetryPolicy:
     jitter: Callable[[], float] = random.random
 
     def pause_before(self, retry: int, error: ApiConnectionError | ApiError) -> float | None:
-        """How long to wait before this retry, counted from 1; None if there is none. The server's word counts most."""
+        """How long to wait before this retry, counted from 1; None to give up. A wait that the server states counts."""
         if retry > self.retries or (isinstance(error, ApiError) and error.status not in RETRYABLE):
             return None
         stated = error.retry_after_s if isinstance(error, ApiError) else None
@@ -75,7 +75,7 @@ class RetryPolicy:
 
 
 def request(call: Call, policy: RetryPolicy) -> Exchange[httpx.Response]:
-    """Send, and send again where that may help. Raises: ApiError, ApiConnectionError."""
+    """Send a request, and send it again where that may help. Raises: ApiError, ApiConnectionError."""
     retry = 0
     while True:
         outcome = yield call
@@ -92,7 +92,7 @@ def request(call: Call, policy: RetryPolicy) -> Exchange[httpx.Response]:
 def take_back(analyze: Call) -> Exchange[None]:
     """Cancel the job of a request that may have reached the server: sent again, it is answered with that job.
 
-    Raises: ApiError, ApiConnectionError: whether there is one is not known.
+    Raises: ApiError, ApiConnectionError: it is not known whether there is one.
     """
     once = RetryPolicy(retries=0)
     answer = yield from request(analyze, once)
@@ -100,7 +100,7 @@ def take_back(analyze: Call) -> Exchange[None]:
 
 
 def to_error(outcome: Outcome) -> ApiConnectionError | ApiError:
-    """What is wrong with an outcome that is no success."""
+    """The error of an outcome that is not a success."""
     if isinstance(outcome, httpx.Response):
         return read_error(outcome)
     reason = f"{type(outcome).__name__}: {outcome}".rstrip(": ")
@@ -117,7 +117,7 @@ def _name_server(error: httpx.RequestError) -> str:
 def wait_for_end(
     job_id: str, timeout_s: float | None, now: Callable[[], float], policy: RetryPolicy
 ) -> Exchange[JobView]:
-    """Wait until a job has ended. Raises: JobTimeoutError: it did not within the time given."""
+    """Wait until a job has ended. Raises: JobTimeoutError: it did not end within the time given."""
     began = now()
     while True:
         left = None if timeout_s is None else max(0.0, timeout_s - (now() - began))
@@ -136,7 +136,7 @@ def wait_for_end(
 def read_output(
     job_id: str, name: str, timeout_s: float | None, now: Callable[[], float], policy: RetryPolicy
 ) -> Exchange[httpx.Response]:
-    """What a job ended with, once it has. Raises: JobFailedError, JobTimeoutError, ExpiredError."""
+    """Wait for a job, and read an output of it. Raises: JobFailedError, JobTimeoutError, ExpiredError."""
     job = yield from wait_for_end(job_id, timeout_s, now, policy)
     if job.status != "SUCCEEDED":
         raise JobFailedError(job)
@@ -144,5 +144,5 @@ def read_output(
 
 
 def job_path(job_id: str) -> str:
-    """Where a job is found."""
+    """The path of a job."""
     return f"/v1/jobs/{quote(job_id, safe='')}"

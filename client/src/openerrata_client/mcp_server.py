@@ -26,13 +26,13 @@ from openerrata_client.types import Options
 
 AUDIT_S: Final = 600.0
 PARTS: Final = 40
-"""Many hosts give up what is silent for a minute."""
+"""Many hosts give up a call that is silent for a minute."""
 MOST_INVESTIGATIONS: Final = 5
 CHUNK: Final = 65_536
 GOES_ON: Final = (JobTimeoutError, ApiConnectionError, ServerError, RateLimitError)
-"""What ends the waiting for a job, and not the job."""
+"""Errors that end the wait for a job, but not the job."""
 _UNFINISHED: Final[dict[tuple[object, ...], str]] = {}
-"""Jobs that outlived the call that began them, by what was asked: asked again, it is not paid again."""
+"""Jobs that outlived the call that started them, by its arguments: the same call again is not charged again."""
 Json = Any
 """JSON as an instance answers it; models read it as it is."""
 
@@ -49,7 +49,7 @@ async def _connect() -> AsyncIterator[AsyncClient]:
 
 
 def make_server() -> MCPServer:
-    """The server with its tools; the key and the address are those of the environment."""
+    """The server with its tools; key and address come from the environment."""
     server = MCPServer(
         "openerrata",
         instructions="Audits articles: claims, evidence for and against each, a verdict. Verdicts are estimates by "
@@ -108,8 +108,8 @@ async def audit_article(
 
 
 async def look_up_claim(claim: str) -> Mapping[str, Json]:
-    """Look a claim up among those that were analysed before, and return the analyses that are there. Spends no credit;
-    at most 50 a day. A claim that is not there has the status cache_miss.
+    """Look up a claim among those analysed before, and return the analyses found. Spends no credit; at most 50 a day.
+    A claim that is not found has the status cache_miss.
     """
     async with _connect() as client:
         job = await client.analyze(text=claim, options=Options(cache_preference="cache_only"))
@@ -127,7 +127,7 @@ async def corrections_of_post(platform: str, external_id: str) -> Mapping[str, J
         try:
             post, found = record["post"], [each["id"] for each in record["investigations"][:MOST_INVESTIGATIONS]]
         except (KeyError, TypeError):
-            raise UnreadableAnswerError("The server's answer is no record of a post.") from None
+            raise UnreadableAnswerError("The server's answer is not the record of a post.") from None
         return {
             "post": post,
             "investigations": [read_data(await client.fetch(investigation_call(id_))) for id_ in found],
@@ -135,7 +135,7 @@ async def corrections_of_post(platform: str, external_id: str) -> Mapping[str, J
 
 
 async def _report(job: AsyncJob, context: Context) -> str:
-    """Wait for the report. A host that asked for progress hears of it in each part of the time."""
+    """Wait for the report, and report progress in each part of the time to a host that asked for it."""
     for part in range(1, PARTS):
         try:
             return await job.report(AUDIT_S / PARTS)
@@ -167,7 +167,7 @@ def _end_input_at(*signals: signal.Signals) -> None:
     pipe = os.fdopen(theirs, "wb", buffering=0)
 
     def pass_on() -> None:
-        with suppress(OSError, ValueError), pipe:  # it is closed, here or at the other end
+        with suppress(OSError, ValueError), pipe:  # the pipe may be closed, here or at the other end
             while words := os.read(source, CHUNK):
                 pipe.write(words)
 

@@ -1,4 +1,4 @@
-"""How many requests are left, as the server says it. Source: draft-ietf-httpapi-ratelimit-headers, RFC 9651."""
+"""How many requests are left, as the server states it. Source: draft-ietf-httpapi-ratelimit-headers, RFC 9651."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """One policy: `quota` requests in `window_s` seconds, `remaining` of them, all again in `reset_s` seconds."""
+    """One policy: `quota` requests in `window_s` seconds; `remaining` are left, all again in `reset_s` seconds."""
 
     name: str
     quota: int | None
@@ -21,7 +21,7 @@ class RateLimit:
 
 
 def read_rate_limits(headers: httpx.Headers) -> Mapping[str, RateLimit]:
-    """The policies of an answer by name; none if the headers are missing or cannot be read."""
+    """The policies of an answer, by name; empty if the headers are missing or cannot be read."""
     policies, states = (_read(headers.get(name, "")) for name in ("ratelimit-policy", "ratelimit"))
     return {
         name: RateLimit(

@@ -16,7 +16,7 @@ from openerrata_client.types import CacheOnlyResult, FullResult, PublicKeys
 
 
 class ReceiptError(OpenErrataError):
-    """The result is not what was signed, or the signature is of none of these keys."""
+    """The result is not what was signed, or none of these keys signed it."""
 
 
 class ReceiptPrompt(Answer):
@@ -60,7 +60,7 @@ class Receipt(Answer):
 
 
 def verify_receipt(result: FullResult | CacheOnlyResult | Mapping[str, JsonValue], keys: PublicKeys) -> Receipt:
-    """Verify the receipt of a result, which is one that was read, or its JSON. `keys`: `client.receipt_keys()`.
+    """Verify the receipt of a result, as the client read it or as JSON. `keys`: `client.receipt_keys()`.
 
     Raises: ReceiptError.
     """
@@ -80,7 +80,7 @@ def verify_receipt(result: FullResult | CacheOnlyResult | Mapping[str, JsonValue
 
 
 def _hash(result: Mapping[str, JsonValue]) -> str | None:
-    """None: the result has no canonical form, so that it never was signed."""
+    """The hash of a result; None if it has no canonical form, so that it cannot have been signed."""
     try:
         return sha256(rfc8785.dumps(dict(result))).hexdigest()
     except ValueError:
@@ -97,7 +97,7 @@ def _decode(token: str, keys: PublicKeys) -> Mapping[str, Any]:  # claims of a J
             token,
             jwt.PyJWK(key.model_dump()),
             ["EdDSA"],
-            # a clock that is slow makes no receipt wrong
+            # a slow clock does not make a receipt invalid
             {"verify_aud": False, "verify_iat": False, "require": ["iss", "jti", "iat"]},
         )
     except jwt.PyJWTError as error:

@@ -9,7 +9,7 @@ from openerrata_client.types import CacheOnlyResult, FullResult, JobAccepted, Jo
 
 
 class JobAnswer(Answer):
-    """What says which of its shapes an answer has."""
+    """The fields that show which shape an answer has."""
 
     status: str | None = None
     idempotent: bool = False

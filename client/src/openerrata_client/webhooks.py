@@ -1,4 +1,4 @@
-"""Messages at the end of a job: whether they are the server's. Source: Standard Webhooks 1.0."""
+"""Verifies that a message at the end of a job is the server's. Source: Standard Webhooks 1.0."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WebhookMessage(Answer):
 
     @property
     def job_id(self) -> str:
-        """Which job ended."""
+        """The id of the job that ended."""
         return self.data.job_id
 
 
