@@ -21,7 +21,7 @@ export function hasSameWords(
   return hasSameGaps(page, at, needle, first, last);
 }
 
-/** The same, where the letters are already known to agree. */
+/** As `hasSameWords`, for letters that are already known to agree. */
 export function hasSameGaps(page: Folded, at: number, needle: Folded, first = 0, last = needle.glyphs.length): boolean {
   for (let i = first + 1; i < last; i++) {
     const here = page.gaps[at + i - first]!;
@@ -35,12 +35,12 @@ const WORD = /^[\p{L}\p{N}\p{M}]$/u;
 const DIGIT = /^\p{Nd}$/u;
 /** Signs that change the meaning of what they touch: %, $, °, <, ±, ², / and their kin. */
 const SYMBOL = /^[\p{S}\p{No}%‰/&\\]$/u;
-/** Pictures, arrows, shapes and marks of trade: they stand beside a word and are no part of it. Not what reckons (➕). */
+/** Pictures, arrows, shapes and marks of trade: they stand beside a word and are no part of it. Not signs of arithmetic (➕). */
 const ORNAMENT =
   /^(?![\u2716\u2795-\u2797])[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u2190-\u21ff\u2500-\u27bf\u27f0-\u27ff\u2900-\u297f\u2b00-\u2bff|\u{e0020}-\u{e007f}]$/u;
-/** What emphasis, names and tags are written with; between two words it makes one of them. */
+/** Signs that mark emphasis, names and tags; between two words such a sign joins them into one. */
 const MARKUP = /^[*_~`#@]$/;
-/** What joins two parts into one word or one number, when nothing lies between. */
+/** Signs that join two parts into one word or one number, when no gap lies between. */
 const JOINER = /^[-.,:'\u00b7]$/;
 const LONG_DASH = /[\u2012-\u2015]/;
 
@@ -98,7 +98,7 @@ function signBeyondMarkup(page: Folded, at: number, step: number): string {
   return next?.sign ?? '';
 }
 
-/** Whether a quote's own last sign keeps the word that touches it apart: "blind!See", but not "5.5" nor "example.com". */
+/** Whether a quote's outermost sign separates the word that touches it: "blind!See", but not "5.5" nor "example.com". */
 function separatesWords(page: Folded, at: number, inner: string, outer: string, side: 'start' | 'end'): boolean {
   if (/["!?]/.test(inner)) return true;
   return side === 'end' && inner === '.' && /\p{Lu}/u.test(outer) && /\p{Ll}/u.test(characterAt(page, at - 2));

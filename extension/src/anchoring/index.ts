@@ -14,7 +14,7 @@ export type { Anchoring, Quote, WalkedText } from './text';
 
 const BRACKETED_MARKER = /(?<=\S)\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3})\]/g;
 
-/** Say for each claim where it stands on the page, in the order given. */
+/** Find where each claim stands on the page, in the order given. */
 export function anchorClaims(page: WalkedText, claims: readonly Quote[]): Anchoring[] {
   const readings = new Readings(page);
   return claims.map((claim) => anchor(readings, claim));

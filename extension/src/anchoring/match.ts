@@ -62,7 +62,7 @@ function compareSentence(page: Folded, at: number, context: Folded, from: number
   const start = at - (from - first);
   const end = at + (last - from);
   if (!hasSameWords(page, start, context, first, last)) return 'cut';
-  // What is put before a whole sentence, or behind it, makes another of it.
+  // Words put before or behind a whole sentence make it another sentence.
   if (first > 0 && !isSentenceEdge(page, start)) return 'cut';
   if (last < context.glyphs.length && !isSentenceEdge(page, end)) return 'cut';
   return worstEdge(classifyEdge(page, start, 'start'), classifyEdge(page, end, 'end'));

@@ -26,7 +26,7 @@ export function findSentence(context: Folded, start: number, end: number): reado
   return [first, last];
 }
 
-/** Whether no sentence of the page surely or possibly goes on across the beginning of unit `at`. */
+/** Whether no sentence of the page can go on across the beginning of unit `at`. */
 export function isSentenceEdge(page: Folded, at: number): boolean {
   return at === 0 || at === page.glyphs.length || sentenceEndsAt(page, at);
 }

@@ -1,7 +1,7 @@
 /**
  * Posts that a private reader has agreed to give to the server, each once.
  *
- * They are kept nowhere but here: what an ended worker loses is looked up privately again, and never sent by mistake.
+ * They are kept in memory only: after a worker has ended, its posts are looked up privately again, never sent by mistake.
  */
 import type { TabStatus } from '../protocol/status';
 

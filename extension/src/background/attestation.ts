@@ -1,5 +1,5 @@
 /**
- * A weak sign that a request comes from the extension: an HMAC over the exact body. Nothing rests on it.
+ * A weak sign that a request comes from the extension: an HMAC over the exact body. Nothing depends on it.
  *
  * Source: docs/protocol.md 1.5.
  */

@@ -37,7 +37,7 @@ export class Badges {
   }
 }
 
-/** A tab's own badge, unless it has none or the extension is too old for any. */
+/** A tab's own badge, unless it has none or the extension is too old to work. */
 function pick(everywhere: Badge, own: Badge): Badge {
   return everywhere === UPGRADE_BADGE || own === NO_BADGE ? everywhere : own;
 }

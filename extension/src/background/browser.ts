@@ -1,7 +1,7 @@
 /**
  * The background's ports over the real browser. Nothing is decided here.
  *
- * A message or badge for a tab that was closed meanwhile is no error.
+ * A message or badge for a tab that was closed meanwhile is not an error.
  */
 import { browser } from 'wxt/browser';
 

@@ -1,4 +1,4 @@
-/** What a check is started with, or why it is not: the reader's choice, consent and permissions, all looked at anew. */
+/** What a check is started with, or why it is not: the reader's choice, consent and permissions, read again each time. */
 import { type Choice, consentTo, isCheckedSite, readChoice } from '../settings/checks';
 import { readSettings } from '../settings/settings';
 import type { Failure } from '../verdict/check';

@@ -14,7 +14,7 @@ export interface CheckPort {
   disconnect(): void;
 }
 
-/** What a job runs in. `onLost` is called once it will send nothing more; the result cancels. */
+/** Starts a job. `onLost` is called when the job can send nothing more; calling the result cancels the job. */
 export type StartJob = (job: Job, onMessage: (message: FromJob) => void, onLost: () => void) => () => void;
 
 export interface ChecksDependencies extends CheckDependencies {

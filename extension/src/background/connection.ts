@@ -1,5 +1,5 @@
 /**
- * Whether a server can be worked with, and if not, why in words that a reader can act on.
+ * Whether a server can be used, and if not, why, so that the reader can act on it.
  *
  * `probe` finds out whether an address is an OpenErrata server and sends no key, so it may run while somebody types;
  * `test` also sends the keys, and is for an address that the reader has settled on.
@@ -16,12 +16,12 @@ const TEST_MS = 9_000;
 export type ConnectionResult =
   | { readonly kind: 'reachable' }
   | { readonly kind: 'connected'; readonly verdict: SettingsVerdict }
-  /** Itself an OpenErrata server, but not well. */
+  /** An OpenErrata server that reports a fault of its own. */
   | { readonly kind: 'unwell' }
   | { readonly kind: 'http_error'; readonly status: number }
   | { readonly kind: 'problem'; readonly problem: Problem };
 
-/** Look whether there is an OpenErrata server. */
+/** Check whether there is an OpenErrata server. */
 export async function probe(net: Net, address: Address): Promise<ConnectionResult> {
   const init = { method: 'GET', headers: { accept: 'application/json' } };
   const reply = await sendRequest(net, address, `${address.baseUrl}/health`, init, TEST_MS);

@@ -1,5 +1,5 @@
 /**
- * What a private reader tells of what they read, if they chose to help: one view of eight, alone and hours later.
+ * Hints of private readers who chose to help: one view in eight is sent, alone and hours later.
  *
  * A hint that is not answered is not repeated. Source: row TR-27 of docs/requirements/trust.md.
  */
@@ -10,7 +10,7 @@ import type { ServerClient } from './server_client';
 
 const KEY = 'hints';
 const HOUR_MS = 3_600_000;
-/** Nearer to one another two would say that they are of one reader, and later than that a hint was missed. */
+/** Two hints closer together would show that they come from one reader; a hint due longer ago than this was missed. */
 const APART_MS = HOUR_MS / 4;
 const STALE_MS = 48 * HOUR_MS;
 
@@ -22,7 +22,7 @@ export interface Hint {
   readonly due: number;
 }
 
-/** When a view is to be sent. */
+/** Draw when a view is to be sent. */
 export function drawDue(now: number, random: () => number): number {
   return now + HOUR_MS * (1 + 23 * random());
 }
@@ -70,7 +70,7 @@ export class Hints {
   async send(): Promise<void> {
     return this.#enqueue(async (hints, now) => {
       const { sent, left } = nextHint(hints, now, Math.random);
-      // Before it is sent: of a worker that is ended meanwhile nothing is sent twice.
+      // Stored before it is sent: if the worker is ended meanwhile, nothing is sent twice.
       await this.#keep(left);
       if (sent !== undefined) await this.#client.sendHint(sent);
       return left;

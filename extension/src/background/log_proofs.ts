@@ -1,12 +1,12 @@
 /**
  * Asks the server's decision log for the proof of what is about to be shown, once for each result.
  *
- * A private look-up brings its proofs along; then only what they prove is shown. So it is for a full reader wherever a
- * log is known or the server names the policy of one; a server without any shows findings that nothing confirms.
+ * A private look-up brings its proofs along; then only what they prove is shown. The same holds for a full reader if a
+ * log is known or the server names the policy of one; without a log, findings are shown that nothing confirms.
  *
- * The policy and the largest tree of a server are remembered: whoever shows a reader another history later contradicts
- * them. An answer that is no proof counts as none, since a server could as well not answer; a proof that is wrong counts
- * as a contradiction. Source: row TR-18 of docs/requirements/trust.md.
+ * The policy and the largest tree of a server are remembered: a server that later shows another history contradicts
+ * them. An answer that is not a proof counts as none, since a server could as well not answer; a wrong proof counts as a
+ * contradiction. Source: row TR-18 of docs/requirements/trust.md.
  */
 import { displayedClaims, type LogProof, type PostState } from '../protocol/status';
 import { confirmFindings, type Decision, openFindings, proveDecision } from '../tlog/decision';
@@ -35,7 +35,7 @@ interface Known {
 export interface Looked {
   readonly investigation: string;
   readonly contentHash: string;
-  /** As the log gives it. */
+  /** The proof as the log gives it. */
   readonly proof: string;
 }
 
@@ -84,7 +84,7 @@ export class LogProofs {
     const known = { ...(await this.#memory.get([key])), ...(await this.#area.get([key])) };
     if (known[key] !== undefined) return true;
     const policy = await this.#client.readLog('policy');
-    // A browser without room for it is asked again.
+    // If the browser has no room for it, the server is asked again.
     if (policy !== null) await this.#memory.set({ [key]: toLatin1(policy) }).catch(() => undefined);
     return policy !== null;
   }
@@ -106,10 +106,10 @@ export class LogProofs {
     await this.#area.remove(keys);
   }
 
-  /** What is shown of findings without a proof: nothing, if there is a log that should have it. */
+  /** What is shown of findings without a proof: nothing, if there is a log that should hold the proof. */
   async #unproven(state: PostState): Promise<Confirmed> {
     if (!(await this.prepare())) return { state, proof: { kind: 'none' } };
-    // Those of an earlier version are no answer about this one, whose run goes on.
+    // Findings of an earlier version do not answer for this one, whose run goes on.
     return 'prior' in state ? { state: { ...state, prior: null }, proof: null } : UNPROVEN;
   }
 
@@ -142,7 +142,7 @@ export class LogProofs {
       const older = known !== undefined && isOlder(decision, known);
       if (older && tree === 'newest' && this.#clock.now() - known.seen < STALE_MS) return null;
       if (known !== undefined && !(older && tree === 'any')) checkHistory(decision, known);
-      // A failed run can be repeated under its name, and what was erased cannot be compared: neither speaks of these.
+      // A failed run can be repeated under the same id, and erased documents cannot be compared: neither is about these findings.
       if (decision.documents.size === 0 || !['found', 'nothing_found'].includes(decision.kind)) return null;
       const checked = await check(decision);
       if (!older) await this.#area.set({ [key]: this.#remember(decision, await this.#follow(policy, decision)) });
@@ -159,7 +159,7 @@ export class LogProofs {
     return KEY + (await this.#client.address()).baseUrl;
   }
 
-  /** The policy of a server that nothing is remembered of. */
+  /** The policy of a server whose log is not known yet: as read since the browser began, else from the server. */
   async #policy(key: string): Promise<Bytes | null> {
     const read = (await this.#memory.get([key]))[key] as string | undefined;
     return read === undefined ? this.#client.readLog('policy') : fromLatin1(read);

@@ -18,7 +18,7 @@ import type { Area, Clock } from './ports';
 import type { Result } from './server';
 import type { ServerClient } from './server_client';
 
-/** What the server allows a copy to be used for without asking. */
+/** How long the server allows a copy to be used without asking again. */
 const FRESH_MS = 60_000;
 /** Of the browser's 10 MB of memory for an extension, at 0.2 MB for a large bucket. */
 const MOST_FILES = 24;
@@ -53,7 +53,7 @@ export class LookupFiles {
       if (layout.value.paused) return { ok: false, problem: { kind: 'paused' } };
       const bucket = await this.#read(pathOf(layout.value, key), readBucket);
       if (!bucket.ok) return bucket;
-      // Without it the layout is an old one.
+      // A missing bucket means that the layout is an old one.
       if (bucket.value !== null) return { ok: true, value: bucket.value };
     }
     return { ok: false, problem: { kind: 'bad_answer' } };
@@ -100,7 +100,7 @@ export class LookupFiles {
     }
   }
 
-  /** Keep a copy, of all copies the newest. A browser without room for it is asked again. */
+  /** Keep a copy, and of all copies the newest. If the browser has no room for it, the file is read again. */
   async #keep(name: string, copy: Copy): Promise<void> {
     const known = ((await this.#memory.get([NAMES]))[NAMES] ?? []) as readonly string[];
     const names = [...known.filter((one) => one !== name), name];

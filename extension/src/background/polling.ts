@@ -73,7 +73,7 @@ export class Polling {
   }
 }
 
-/** How long to wait after so many rounds in trouble. */
+/** How long to wait after this many rounds in trouble. */
 export function delayMs(troubles: number): number {
   return Math.min(POLL_MS * 2 ** Math.min(troubles, 8), LONGEST_MS);
 }

@@ -14,9 +14,9 @@ import type { Runs } from './runs';
 import { runningState, priorOf, stateOf, stateOfRequest, requestedState } from './states';
 import type { Tabs } from './tabs';
 
-/** A server may need a moment until it knows what it has just been asked for. */
+/** A server may not show yet for a moment what it has just been asked for. */
 const GRACE_MS = 15_000;
-/** A result gets its proof with the next note, seconds after it; until then the run counts as going on. */
+/** A result gets its proof with the log's next note, seconds later; until then the run counts as going on. */
 const PROOF_MS = 60_000;
 
 export interface Hooks {
@@ -59,7 +59,7 @@ export class Posts {
       await this.#begin(tabId, session, platform, externalId, url, { kind: 'checking' });
     const registered = await this.#client.request('post.registerObservedVersion', toObservation(content));
     if (!registered.ok) return this.#recordProblem(tabId, session, registered.problem);
-    // The page is gone, or its reader has chosen otherwise: the post is named no further.
+    // The page is gone, or its reader has chosen otherwise: the post is not sent again.
     if (this.#findSession(tabId, session) === null) return null;
     const { postVersionId } = registered.value;
     await this.#change(tabId, session, { postVersionId });

@@ -1,8 +1,8 @@
 /**
- * The life of a post in a tab whose reader tells the server nothing of it: looked up in its bucket, and again while the
+ * The life of a post in a tab whose reader does not give it to the server: looked up in its bucket, and again while the
  * page is open.
  *
- * Nothing is sent that the post could be told from, and all that is shown was in the bucket. An answer is applied only to
+ * Nothing is sent that identifies the post, and all that is shown was in the bucket. An answer is applied only to
  * the session that it was asked for. Source: rows TR-21 to TR-25 of docs/requirements/trust.md.
  */
 import { findVersion, hashText, keyOf, type Match, type ShownVersion } from '../lookup/files';

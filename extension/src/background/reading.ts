@@ -69,7 +69,7 @@ export class Reading {
   }
 }
 
-/** Readers who opened a page together do not ask together again. */
+/** Minutes until the next look, drawn so that readers who opened a page together do not ask together again. */
 function refreshMinutes(): number {
   return 10 * (0.7 + 0.6 * Math.random());
 }

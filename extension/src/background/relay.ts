@@ -10,7 +10,7 @@ import { PORT_NAME } from '../page/frame_messages';
 
 type Port = ReturnType<typeof browser.runtime.connect>;
 
-/** Join a port that a frame opened; false if it is none of those. */
+/** Join a port that a frame opened; false for any other port. */
 export function relay(frame: Port): boolean {
   const { sender, name } = frame;
   const tabId = sender?.tab?.id;
@@ -18,7 +18,7 @@ export function relay(frame: Port): boolean {
   if (sender.url === undefined || new URL(sender.url).pathname !== '/frame.html') return false;
   const page: Port = browser.tabs.connect(tabId, { name, frameId: 0 });
   frame.onMessage.addListener((message: unknown) => {
-    // What keeps Firefox from ending an idle worker are calls of the browser's own functions, and no messages.
+    // Only calls of the browser's own functions keep Firefox from ending an idle worker; messages do not.
     void browser.runtime.getPlatformInfo();
     page.postMessage(message);
   });

@@ -72,7 +72,7 @@ export class Retractions {
       }
       const told = Object.entries(seen.claims).filter(([id, at]) => at > 0 && TAKEN_BACK.has(states.get(id) ?? ''));
       const claims = { ...seen.claims, ...Object.fromEntries(told.map(([id, at]) => [id, -at])) };
-      // Together, so that no end of the worker gives a notice twice or not at all.
+      // Stored together, so that a worker that is ended gives no notice twice and misses none.
       const notices = await addNotices(
         this.#area,
         told.map(([id]) => id),

@@ -19,7 +19,7 @@ const CODES: Partial<Record<Problem['kind'], ErrorCode>> = {
 
 const TEMPORARY: ReadonlySet<Problem['kind']> = new Set(['offline', 'server_down', 'no_permission']);
 
-/** A result gets its proof with the next note, seconds after it; the repetitions before the seventh take a minute. */
+/** A result gets its proof with the log's next note, seconds later; the repetitions before the seventh take a minute. */
 const PROOF_ATTEMPTS = 6;
 
 /** Answer a page whose content could not be brought to the server. */

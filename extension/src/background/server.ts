@@ -82,7 +82,7 @@ export async function readLogFile(net: Net, address: Address, path: string): Pro
   return reply.ok && reply.value.status === 200 ? new TextEncoder().encode(reply.value.text) : null;
 }
 
-/** A file of private look-ups; no body where it is the one of this `etag`. */
+/** A file of private look-ups; without a body if the file with the sent `etag` is still current. */
 export interface LookupReply {
   readonly status: number;
   readonly etag: string | null;
@@ -104,8 +104,8 @@ export async function readLookupFile(
 }
 
 /**
- * Send a hint. Nothing goes with it either, and what is answered is not looked at: only so does Firefox leave out the
- * origin, in which it names its own installation. A browser then insists on following redirects; there is no key to carry.
+ * Send a hint. Nothing identifying goes with it either, and the answer is not read: only then does Firefox leave out the
+ * origin, which names its installation. A browser then insists on following redirects; there is no key to carry along.
  */
 export async function sendHint(net: Net, address: Address, platform: string, externalId: string): Promise<void> {
   const sent = net.fetch(`${address.baseUrl}/trpc/post.hint`, {
@@ -121,10 +121,10 @@ export async function sendHint(net: Net, address: Address, platform: string, ext
   await sent.catch(() => undefined);
 }
 
-/** What came back, before anybody has read sense into it. */
+/** An answer that has not been interpreted yet. */
 export interface HttpReply {
   readonly status: number;
-  /** Undefined where it was no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly json: unknown;
   readonly text: string;
 }

@@ -68,17 +68,17 @@ export class ServerClient {
     return readLookupFile(this.#net, await this.address(), path, etag);
   }
 
-  /** Tell the server of one post that was viewed. */
+  /** Send the server one post that was viewed. */
   async sendHint({ platform, externalId }: { readonly platform: string; readonly externalId: string }): Promise<void> {
     return sendHint(this.#net, await this.address(), platform, externalId);
   }
 
-  /** The server of today's settings. */
+  /** The server in the current settings. */
   async address(): Promise<Address> {
     return serverAddress((await this.settings()).apiBaseUrl);
   }
 
-  /** Whether this version is too old for the server of today's settings. */
+  /** What to upgrade to, if this version is too old for the server in the current settings; else null. */
   async upgrade(): Promise<Upgrade | null> {
     const known = (await this.#area.get([UPGRADE]))[UPGRADE] as Upgrade | undefined;
     if (known?.detectedForVersion !== this.#version) return null;

@@ -1,7 +1,7 @@
 /**
  * From a server's answer to the state of a post. Pure.
  *
- * Candidates are counted here and dropped. An answer that omits what is known already (an investigation without its id)
+ * Candidates are counted here and dropped. An answer that omits something already known (such as an investigation's id)
  * does not overwrite it.
  */
 import type { RequestStatus, InvestigationStatus, ViewStatus } from '../protocol/rpc';

@@ -41,7 +41,7 @@ import { Tabs } from './tabs';
 
 export interface Dependencies {
   readonly area: Area;
-  /** Ends with the browser. */
+  /** Kept until the browser ends. */
   readonly memory: Area;
   readonly net: Net;
   readonly clock: Clock;

@@ -32,7 +32,7 @@ export default defineBackground({
   type: 'module',
   main() {
     const area = browser.storage.local;
-    // A content script shares a process with its page, and keys are none of its business. Firefox cannot do this yet.
+    // A content script shares a process with its page and must not read the keys. Firefox cannot do this yet.
     void (area as Partial<typeof area>).setAccessLevel?.({ accessLevel: 'TRUSTED_CONTEXTS' });
     const clock = { now: () => Date.now() };
     const { version } = browser.runtime.getManifest();
@@ -53,7 +53,7 @@ export default defineBackground({
       hasPermission: (pattern) => net.hasPermission(pattern),
       stayAwake(ms, call) {
         const timer = setInterval(() => {
-          // Firefox counts calls of the browser's own functions, and no messages.
+          // Only calls of the browser's own functions keep Firefox from ending the background; messages do not.
           void browser.runtime.getPlatformInfo();
           call();
         }, ms);

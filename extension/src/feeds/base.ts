@@ -86,7 +86,7 @@ export function isShown(element: Element): boolean {
   return element.getBoundingClientRect().height > 0;
 }
 
-/** The outermost element around a node, or the node itself, that a selector means. */
+/** The outermost element that matches a selector, around a node or the node itself. */
 export function outermost(node: Node, selector: string): Element | null {
   let found: Element | null = null;
   let at = node instanceof Element ? node : node.parentElement;
@@ -143,7 +143,7 @@ export function readWords(element: Element, skip: (element: Element) => boolean 
     .trim();
 }
 
-/** A line break in the source is one on the page only where the page says so. */
+/** The text of a node; its line breaks count only where the page's style shows them. */
 function linesOf(text: Node): string {
   const words = text.nodeValue ?? '';
   if (!words.includes('\n') || text.parentElement === null) return words;

@@ -72,7 +72,7 @@ export interface ShownVersion {
   readonly revision: string | null;
 }
 
-/** Name a post without saying which it is. */
+/** A post's key: a hash, from which the post cannot be read. */
 export async function keyOf(platform: string, externalId: string): Promise<string> {
   return toHex(await sha256(new TextEncoder().encode(`openerrata/post/1|${platform}|${externalId}`)));
 }
@@ -91,7 +91,7 @@ export function prefixOf(key: string, length: number): string {
   return value.toString(16).padStart(digits, '0');
 }
 
-/** Take the JSON out of its padding. Raises: Malformed. */
+/** Read the JSON from its padded frame. Raises: Malformed. */
 export async function unframe(body: Bytes): Promise<unknown> {
   const length = body.length < LENGTH_BYTES ? 0 : new DataView(body.buffer, body.byteOffset).getUint32(0);
   if (body.length % BLOCK_BYTES !== 0 || length === 0 || LENGTH_BYTES + length > body.length)

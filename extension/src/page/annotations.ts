@@ -25,7 +25,7 @@ export class Annotations {
   #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  /** `changed` is called when the findings or their underlines are others than before. */
+  /** `changed` is called when the findings or their underlines have changed. */
   constructor(
     background: Pick<Background, 'anchor'>,
     underlines: Underlines,
@@ -90,7 +90,7 @@ export class Annotations {
     const answers = await this.#background.anchor(walk.text, quotes).catch(() => null);
     if (over()) return;
     if (answers === null) {
-      // What is underlined may say something else by now.
+      // The underlined words may have changed by now.
       this.#underline(new Map());
       this.#retryLater();
       return;

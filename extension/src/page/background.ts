@@ -38,7 +38,7 @@ export function connectBackground(yielder: Yielder): Background {
       try {
         await browser.runtime.sendMessage(write('PAGE_RESET', { tabSessionId }));
       } catch {
-        // Of an extension that was updated the call throws at once. Nothing is kept of the session then.
+        // If the extension was updated, the call throws at once. Nothing is kept of the session then.
       }
     },
     async anchor(text, quotes) {
@@ -72,7 +72,7 @@ function waitForAnswer(port: Port): Promise<readonly Anchoring[] | null> {
   });
 }
 
-/** Pieces that no character is cut by. */
+/** Split a text into pieces without cutting a character. */
 export function* splitText(raw: string): Generator<string> {
   let start = 0;
   while (start < raw.length) {

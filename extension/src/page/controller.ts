@@ -132,7 +132,7 @@ export function start(doc: Document): () => void {
       if (!stopped.signal.aborted) setTimeout(() => requestSettings(attempt + 1), retryAfterMs(attempt));
     });
   };
-  // A page that is only prepared has no reader yet, and the worker answers it nothing.
+  // A prerendered page has no reader yet, and the worker does not answer it.
   const begin = (): void => {
     if ((doc as { prerendering?: boolean }).prerendering !== true) requestSettings(0);
     else doc.addEventListener('prerenderingchange', () => requestSettings(0), { once: true, signal: stopped.signal });
@@ -165,7 +165,7 @@ export function start(doc: Document): () => void {
       },
       onToneChange: () => ui.updateTone(),
       onReturn() {
-        // A page in the cache is sent nothing: what its reader has changed meanwhile has to be asked for.
+        // A page in the cache receives no messages: settings that changed meanwhile have to be asked for.
         apply({ ...settings, active: false });
         requestSettings(0);
       },

@@ -1,7 +1,7 @@
 /**
  * What to do about the page as it is right now. Pure; the order of the checks keeps the privacy promise.
  *
- * Whether a page is private is asked before anything else about it, and a page that is not sure what it shows is never
+ * Whether a page is private is checked before anything else, and a page of which it is not certain what it shows is never
  * sent. Source: docs/protocol.md 5.2.
  */
 import type { Extraction, IdentityGuess, ImageOccurrence, PageContent } from '../platforms/base';
@@ -14,7 +14,7 @@ export type Decision =
   | { readonly kind: 'nothing' }
   /** A post may be here soon: look again when the page changes. */
   | { readonly kind: 'wait' }
-  /** `final`: no later change of this page can make it otherwise. */
+  /** `final`: no later change of this page can change the decision. */
   | { readonly kind: 'skip'; readonly reason: SkipReason; readonly post: IdentityGuess; readonly final: boolean }
   | { readonly kind: 'send'; readonly content: PageContent };
 

@@ -69,7 +69,7 @@ export interface Size {
 
 export type FromFrame =
   | { readonly kind: 'ready' }
-  /** The reader still sees it; for the worker in between, and of no meaning to the page. */
+  /** Keeps the worker in between alive while the reader sees the frame; the page ignores it. */
   | { readonly kind: 'alive' }
   /** How large the view wants to be. */
   | { readonly kind: 'size'; readonly size: Size }

@@ -31,7 +31,7 @@ export function availableSize(viewport: Size): Size {
   };
 }
 
-/** What encloses all of these; null is none of them. */
+/** The box that encloses all of these; null if there are none. */
 export function boundingBox(boxes: readonly Box[]): Box | null {
   return boxes.reduce<Box | null>(
     (all, { left, top, right, bottom }) =>

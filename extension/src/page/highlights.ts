@@ -38,7 +38,7 @@ export class Underlines {
   show(pieces: ReadonlyMap<string, readonly Piece[]>): void {
     this.#pieces = new Map(pieces);
     this.#byNode = new Map();
-    // The shortest first: of findings at one place it is the one that can be pointed at nowhere else.
+    // The shortest first: of findings at one place, it is the one that can only be pointed at here.
     for (const [claimId, list] of [...pieces].sort(([, one], [, other]) => lengthOf(one) - lengthOf(other))) {
       for (const piece of list) {
         const here = this.#byNode.get(piece.node);
@@ -81,7 +81,7 @@ export class Underlines {
     this.#paint();
   }
 
-  /** Leave those of which the page still shows every word where it was; whether these are all. */
+  /** Keep only findings whose every word is still where it was on the page; true if none was dropped. */
   prune(): boolean {
     const intact = [...this.#pieces].filter(([, list]) => list.every(isIntact));
     if (intact.length === this.#pieces.size) return true;

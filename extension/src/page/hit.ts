@@ -1,5 +1,5 @@
 /**
- * Which finding lies under the pointer: the caret says the node, the boxes of that one piece say whether it is really there.
+ * Which finding lies under the pointer: the caret gives the node, the boxes of that one piece show whether it is really there.
  *
  * The caret alone also answers in the blank right of a short line. Asking the browser for the highlights at a point costs
  * a hundred times more and is not for pointer moves.

@@ -91,7 +91,7 @@ export class InPageUi {
     return this.#channel.accept(port);
   }
 
-  /** The findings or their underlines are others now. */
+  /** The findings or their underlines have changed. */
   refresh(): void {
     if (this.#options.shown().findings.length === 0) {
       if (this.#focusWithin) this.#focus.restore();
@@ -186,7 +186,7 @@ export class InPageUi {
         this.#focusWithin = false;
         this.#sendFindings();
         this.updateTone();
-        // A frame that knows no room takes none, and then the keyboard would lead to a list that nobody sees.
+        // Without a stated room the frame takes none, and the keyboard would lead to a list that cannot be seen.
         this.#sendView(false);
         break;
       case 'size':

@@ -6,7 +6,7 @@ import type { Underlines } from './highlights';
 export class FindingNavigation {
   readonly #doc: Document;
   readonly #underlines: Underlines;
-  /** What next and previous count from; it outlives the look at it. */
+  /** The finding that next and previous count from, even when it is no longer looked at. */
   #last: string | null = null;
 
   constructor(doc: Document, underlines: Underlines) {
@@ -39,7 +39,7 @@ export class FindingNavigation {
   }
 
   #show(words: Range, element: Element): void {
-    // What is closed is not scrolled to.
+    // A browser does not scroll to words in a closed element.
     let closed: HTMLElement | null;
     while ((closed = element.closest<HTMLElement>('details:not([open]), [hidden="until-found" i]')) !== null) {
       if (closed instanceof HTMLDetailsElement) closed.open = true;

@@ -48,7 +48,7 @@ export class PointedPost {
     return this.#found !== null;
   }
 
-  /** Follow pointer and focus until `signal` aborts; what a page's script does is none of the reader's. */
+  /** Follow pointer and focus until `signal` aborts; events that a page's script made are ignored. */
   listen(signal: AbortSignal): void {
     const quietly = { passive: true, capture: true, signal } as const;
     const look = ({ isTrusted, target }: Event): void => {

@@ -1,5 +1,5 @@
 /**
- * The card under a post: one at a time, and none that outlives its page.
+ * The card under a post: one at a time, and gone with its page.
  *
  * A post keeps its card by its permalink, and its verdict as long as it says the same. A list that reuses its elements hides the card, and the post brings it back.
  */
@@ -25,9 +25,9 @@ interface Shown {
   state: CheckState;
   /** Null once the check has ended. */
   cancel: (() => void) | null;
-  /** What the card wants, in CSS pixels; 0 until it is known. */
+  /** The height that the card needs, in CSS pixels; 0 until it is known. */
   height: number;
-  /** What the card was given. */
+  /** The width that the card was given, in CSS pixels. */
   width: number;
 }
 
@@ -167,7 +167,7 @@ export class PostCard {
   }
 }
 
-/** A post and what it says. */
+/** Identifies a post together with its words; null for an unreadable one. */
 function identify(found: Post | Unreadable): string | null {
   return isReadable(found) ? `${found.permalink} ${found.words}` : null;
 }

@@ -11,7 +11,7 @@ import { runInSlices, type Yielder } from './slices';
 /** Where the words of the current post are. */
 export interface PostLocation {
   readonly root: Element;
-  /** Changes outside of it are none of the post; null where its surroundings count. */
+  /** Changes outside of this element do not concern the post; null if its surroundings count. */
   readonly scope: Element | null;
   readonly excluded: Exclusion;
 }

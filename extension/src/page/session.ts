@@ -216,7 +216,7 @@ function isFinal(decision: PostDecision): boolean {
   return decision.kind === 'skip' && decision.final;
 }
 
-/** Whether two readings of one address come to the same. */
+/** Whether two readings of one address have the same outcome. */
 function isSame(one: PostDecision, other: PostDecision): boolean {
   if (one.kind === 'send') return other.kind === 'send' && sameVersion(one.content, other.content);
   return other.kind === 'skip' && one.reason === other.reason && one.post.externalId === other.post.externalId;

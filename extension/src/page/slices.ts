@@ -1,5 +1,5 @@
 /**
- * Long work on the page's main thread is done in slices, so that no reader feels it.
+ * Long work on the page's main thread is done in slices, so that the page stays responsive.
  *
  * The page may change between two slices: `stale` reports that, and the caller starts again.
  */

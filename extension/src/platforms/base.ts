@@ -1,5 +1,5 @@
 /**
- * What the extension needs to know of a site, and the order in which it is asked.
+ * What the extension needs to know of a site, and the order in which sites are asked.
  *
  * Everything here is a pure reading of a document: nothing is fetched, stored or changed on the page. Whether a page is
  * gated is decided before anything is read from it, so that the text of a private page never reaches a message.
@@ -125,7 +125,7 @@ export function addedSites(): readonly Site[] {
 /** Marks of a page that the browser shows in translation: its words are not the author's. Firefox leaves none. */
 const TRANSLATED = 'html.translated-ltr, html.translated-rtl, [_msttexthash]';
 
-/** Read a page: the gate before the content, and the guessed identity onto what is not ready. */
+/** Read a page: first whether it is gated, then its content; a page that is not ready gets the guessed identity. */
 export function* extract(site: Site, doc: Document, url: URL): Steps<Extraction> {
   const { platform } = site;
   const externalId = site.guess(url);

@@ -62,7 +62,7 @@ export function readContent(...asked: Parameters<typeof contentSteps>): Extracte
   return runToEnd(contentSteps(...asked));
 }
 
-/** Where a picture comes from; null for none, for one inside the page itself, and for an address that is none. */
+/** Where a picture comes from; null without an address, for an embedded picture, and for an invalid address. */
 export function imageSource(image: Element, baseUrl: string): string | null {
   const source = (image.getAttribute('src') ?? '').trim();
   if (source === '' || source.startsWith('data:')) return null;

@@ -1,8 +1,8 @@
 /**
  * LessWrong: a post's own body, and only once the page says that it is the body of the post in the address.
  *
- * The site swaps posts without loading a page. Whoever takes the first body that is there sends the last post's text
- * under the next one's name; so the body must carry structured data of the very post.
+ * The site swaps posts without loading a page. The first body found may still hold the previous post's text under the
+ * next one's address; so the body must carry structured data of the very post.
  */
 import { IN_PAGE, IN_WORKER, onlyInPage, onlyInWorker } from '../builds';
 import { exactly, instant, list, nonEmpty, nullable, optional } from '../protocol/read';

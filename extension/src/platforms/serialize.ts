@@ -1,6 +1,6 @@
 /**
- * The HTML of a piece of the page without what is excluded, piece by piece: it is the most expensive thing there is to
- * know of a page, so it is made in steps and abandoned as soon as it is too long to be sent.
+ * The HTML of a part of the page without excluded elements: nothing else read from a page is as expensive, so it is made
+ * in steps and abandoned as soon as it is too long to be sent.
  *
  * Nothing is copied into the page's own document: copied pictures would be asked for again and copied custom elements
  * would run.

@@ -36,7 +36,7 @@ export function meta(doc: Document, ...names: string[]): string | null {
   return null;
 }
 
-/** A date in the one form the server reads, null if it is none. */
+/** A date in the one form that the server reads; null if the value is not a date. */
 export function isoDate(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const date = new Date(value.trim());

@@ -4,8 +4,8 @@
  * The post's number stands nowhere but in the address of its preview picture. Without the number two posts of one slug
  * would be one, so a page without it has no identity.
  *
- * The site swaps posts without loading a page: the address comes first, the words later. A page that names the address of
- * another post than that it stands at still shows that other one.
+ * The site swaps posts without loading a page: the address comes first, the words later. A page that names another post
+ * than its address does still shows that other post.
  */
 import { IN_PAGE, IN_WORKER, onlyInPage, onlyInWorker } from '../builds';
 import { count, digits, exactly, instant, nonEmpty, optional } from '../protocol/read';

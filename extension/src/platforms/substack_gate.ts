@@ -1,8 +1,8 @@
 /**
  * Whether a Substack post is for some readers only.
  *
- * Better a free post too many left unchecked than a paid one sent away. But a free post that merely asks for
- * subscriptions, or quotes the words of a paywall, is no gated post.
+ * Leaving a free post unchecked is better than sending a paid one. But a free post that merely asks for subscriptions,
+ * or quotes the words of a paywall, is not gated.
  */
 
 import { jsonLd } from './structured';

@@ -22,7 +22,7 @@ export interface Visitor {
   leave?(name: string): void;
 }
 
-/** Scripts and styles are on no site what a reader reads. Source: requirements 3.8. */
+/** Scripts and styles are never text that a reader reads. Source: requirements 3.8. */
 export const isNeverText: Exclusion = (element) => NEVER_TEXT.has(nameOf(element));
 
 /** Elements whose edges separate words, as a space would. Source: docs/protocol.md 3.2. */

@@ -75,7 +75,7 @@ function* read(doc: Document, url: URL): Steps<Reading> {
     root,
     scope: root,
     excluded,
-    // After a redirect the page names another title than its address; alone, that is no other article.
+    // After a redirect the page names another title than its address; that alone does not make it another article.
     isNamed: page.title === null ? page.pageId === pageId : page.title === config.title,
     html: () => sendableSteps(root, parts),
     content: {

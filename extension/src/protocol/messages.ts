@@ -144,7 +144,7 @@ export interface AnchorAnswer {
   readonly anchorings: readonly Anchoring[];
 }
 
-/** A message of another version of the extension, which a reload of the page or the browser brings together again. */
+/** A message of another version of the extension; a reload of the page or the browser brings both to one version. */
 export class OtherVersion extends Error {}
 
 const anyVersion = having({ v: (value: unknown) => value });

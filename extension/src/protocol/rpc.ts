@@ -32,7 +32,7 @@ const runStatus = literal('PENDING', 'PROCESSING');
 
 const anySources = list(having({ url: text, title: nonEmpty, snippet: nonEmpty }), { min: 1 });
 
-/** Sources are shown as links; an address that is none of the web is no source a reader could open. */
+/** Sources are shown as links; an address that is not of the web is not a source that a reader could open. */
 const sources: Read<Of<typeof anySources>> = (value, at) =>
   anySources(value, at).filter((source) => isWebUrl(source.url));
 
@@ -131,7 +131,7 @@ export const PROCEDURES = {
 export type ProcedureName = keyof typeof PROCEDURES;
 export type ProcedureOutput<N extends ProcedureName> = Of<(typeof PROCEDURES)[N]['answer']>;
 
-/** The server's own word on what went wrong; its sentences are not read. */
+/** What the server says went wrong, by codes; its sentences are not read. */
 export interface Refusal {
   readonly code: string;
   readonly httpStatus: number;

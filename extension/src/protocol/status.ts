@@ -108,7 +108,7 @@ export type LogProof =
   /** There is no proof, as from a server without a log. */
   | { readonly kind: 'none' };
 
-/** A tab's post: which page session it belongs to, and how it stands. */
+/** A tab's post: which page session it belongs to, and its state. */
 export interface TabStatus {
   /** Names one page session of one content script; a status of another session is stale. */
   readonly tabSessionId: string;

@@ -85,7 +85,7 @@ export async function writeSettings(area: Area, changes: Partial<Settings>): Pro
   await area.set({ ...changes });
 }
 
-/** Make settings of anything, leaving behind what is none. */
+/** Make settings of any stored value, leaving out what is not a setting. */
 export function asSettings(stored: Readonly<Record<string, unknown>>): Settings {
   const settings: Record<string, unknown> = {};
   for (const [key, fallback] of Object.entries(DEFAULTS)) {

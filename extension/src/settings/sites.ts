@@ -9,7 +9,7 @@ import { INSTALL_HOSTS } from '../hosts';
 import { SITES, type Site } from '../platforms';
 import type { Settings } from './settings';
 
-/** The name of a page's site; null for what is no page of the web. */
+/** The name of a page's site; null for what is not a page of the web. */
 export function siteOf(url: string): string | null {
   const host = hostOf(url);
   if (host === null) return null;
@@ -34,7 +34,7 @@ export function isBuiltIn(url: string): boolean {
   });
 }
 
-/** The sites that are off until a reader switches them on, and that this one has not. */
+/** The sites that are off until a reader switches them on, and that this reader has not switched on. */
 export function sitesToSwitchOn(added: readonly string[]): readonly Site[] {
   return SITES.filter(({ matches, domains: [host] }) => matches.length === 0 && !added.includes(host));
 }

@@ -1,14 +1,14 @@
 /**
  * Settings as a file: what a reader takes to another browser.
  *
- * Keys are left out unless asked for, since a file is easily passed on. What is worth nothing
- * without a permission or an agreement, which only the other browser can give, is left out always.
+ * Keys are left out unless asked for, since a file is easily passed on. Settings that need a
+ * permission or an agreement, which only the other browser can give, are always left out.
  */
 import { DEFAULTS, type Settings, asSettings } from './settings';
 
 const FORMAT = 'openerrata-settings';
 const SECRETS: readonly (keyof Settings)[] = ['apiKey', 'openaiApiKey', 'hmacSecret', 'verdictKey', 'searchKey'];
-/** Worth nothing elsewhere: a permission or an agreement that another browser has not given. */
+/** Settings that need a permission or an agreement, which another browser has not given. */
 const LOCAL: readonly string[] = ['mode', 'sendHints', 'sitesAdded', 'verdictSites', 'verdictConsent'];
 
 export function exportSettings(settings: Settings, withKeys: boolean): string {
@@ -18,7 +18,7 @@ export function exportSettings(settings: Settings, withKeys: boolean): string {
   return `${JSON.stringify({ format: FORMAT, version: 1, settings: Object.fromEntries(kept) }, null, 2)}\n`;
 }
 
-/** Read an exported file: only the settings it holds; null if it is none. */
+/** Read an exported file: only the settings it holds; null if it is not such a file. */
 export function importSettings(file: string): Partial<Settings> | null {
   let parsed: unknown;
   try {

@@ -29,7 +29,7 @@ export async function verifyInclusion(
 /**
  * Check that the tree of `old` leaves is the beginning of that of `new`, or throw (RFC 9162, 2.1.4.2).
  *
- * Nothing can be proved of an empty tree: whoever allows `old` to be 0 decides that beforehand.
+ * Nothing can be proved of an empty tree: a caller that allows `old` to be 0 must decide that case beforehand.
  */
 export async function verifyConsistency(
   oldSize: bigint,

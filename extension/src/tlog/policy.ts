@@ -81,7 +81,7 @@ export function hasNewKey({ logs }: Policy, { text, signatures }: Note): boolean
 
 /**
  * The policy with the logs that `served` has, if a key that is new in it signed the note, too; else null. Witnesses and
- * quorum stay as they are. The note must be valid under `known`, so that only who holds the old key can name another.
+ * quorum stay as they are. The note must be valid under `known`, so that only the holder of the old key can name another.
  */
 export async function replaceLogs(known: Bytes, served: Bytes, note: Note): Promise<Bytes | null> {
   const lines = [...linesOf(served).filter(isLog), ...linesOf(known).filter((line) => !isLog(line))];

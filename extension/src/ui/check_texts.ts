@@ -92,7 +92,7 @@ export function sayRemarks({ capsApplied, warnings, dropped, sourcesBackfilled }
 export interface Trouble {
   readonly sentence: string;
   readonly advice: string;
-  /** Whether the settings are where it is put right. */
+  /** Whether the reader can fix it in the settings. */
   readonly bySettings: boolean;
   /** What the model answered. */
   readonly said: string | null;

@@ -8,7 +8,7 @@ import type { GivenCall, ModelProblem, Reply } from './chat_format';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Statuses that say something to the reader also where they come within an answer. */
+/** Statuses that matter to the reader even where they come within an answer. */
 const TELLING: readonly unknown[] = [401, 402, 403, 429];
 const LINE_END = /\r\n|\n|\r(?!$)/;
 
@@ -16,7 +16,7 @@ export class Assembly {
   readonly #decoder = new TextDecoder();
   readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
   #isDocument: boolean | null = null;
-  /** What has no end yet: a document, or a line. */
+  /** The incomplete rest: a document, or a line. */
   #rest = '';
   #data: string[] = [];
   #content = '';

@@ -23,7 +23,7 @@ export interface Capped {
   readonly caps: readonly CapId[];
 }
 
-/** The confidence that stands: the lowest cap wins, and none raises it. */
+/** The capped confidence: the lowest cap applies, and no cap raises it. */
 export function applyCaps(verdict: Verdict, confidence: number, evidence: Evidence): Capped {
   if (verdict === 'Opinion') return { confidence, caps: [] };
   const caps = (Object.keys(LIMITS.caps) as CapId[]).filter(

@@ -54,7 +54,7 @@ async function request(
       if (response.status < 400) return failed({ kind: 'broken' });
       return failed({ kind: 'status', status: response.status, retryAfterS: readRetryAfter(response.headers) });
     }
-    // What is read late is lost where a connection breaks, so its head alone shows that the model has begun.
+    // If a connection breaks, bytes that were not read yet are lost, so the head alone shows that the model has begun.
     hasBegun = true;
     const assembly = new Assembly();
     const reader = response.body?.getReader();
@@ -76,7 +76,7 @@ async function request(
   }
 }
 
-/** A signal that aborts once no bytes have come for so long. */
+/** A signal that aborts once no bytes have come for the longest allowed silence. */
 function watchForSilence(clock: Clock): { signal: AbortSignal; postpone: () => void; stop: () => void } {
   const controller = new AbortController();
   const start = (): (() => void) => clock.after(LIMITS.silenceS * 1_000, () => controller.abort());

@@ -45,7 +45,7 @@ export interface Reply {
   readonly refused: boolean;
 }
 
-/** A call as the model wrote it: the id may be empty or repeated, the arguments may be no JSON. */
+/** A call as the model wrote it: the id may be empty or repeated, the arguments may not be JSON. */
 export interface GivenCall {
   readonly id: string;
   readonly name: string;
@@ -58,7 +58,7 @@ export type ModelProblem =
   | { readonly kind: 'status'; readonly status: number; readonly retryAfterS: number | null }
   /** No connection, or one that broke. `begun`: a part of the answer had come. */
   | { readonly kind: 'lost'; readonly begun: boolean }
-  /** An answer that is none: an error within it, no chat completion, or no end. */
+  /** An unusable answer: it holds an error, is not a chat completion, or has no end. */
   | { readonly kind: 'broken' }
   | { readonly kind: 'silent' };
 

@@ -74,7 +74,7 @@ export function isDay(text: string): boolean {
   return !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(text);
 }
 
-/** The day so many days before another. */
+/** The day that lies `days` days before another. */
 export function daysBefore(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10);
 }
@@ -100,7 +100,7 @@ function readNumber(words: string, separator: string | undefined): string[] {
   return readings;
 }
 
-/** A number without zeros that say nothing. */
+/** A number without leading and trailing zeros that do not matter. */
 function plain(number: string): string {
   const [whole, fraction = ''] = number.split('.');
   const kept = fraction.replace(/0+$/, '');

@@ -81,7 +81,7 @@ export type Effect =
   | { readonly kind: 'send'; readonly out: Out }
   | { readonly kind: 'ask'; readonly body: ChatBody }
   | { readonly kind: 'search'; readonly query: string }
-  /** This server refuses a format, and answers without. */
+  /** This server refuses a format, and answers without one. */
   | { readonly kind: 'remember_no_format' };
 
 /** At most one of the effects asks or searches, as the last one. A state that has ended wants nothing more. */

@@ -15,6 +15,6 @@ export interface SearchEngine {
 }
 
 export interface Clock {
-  /** Call once after so many milliseconds; the result takes it back. */
+  /** Call once after `ms` milliseconds; calling the result cancels it. */
   after(ms: number, call: () => void): () => void;
 }

@@ -1,4 +1,4 @@
-/** What it means for the reader that a model's server gave no answer. */
+/** What a reader is shown if a model's server gave no answer. */
 import type { ModelProblem } from './chat_format';
 import type { Failure } from './check';
 

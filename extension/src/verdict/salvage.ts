@@ -135,7 +135,7 @@ function readAnswer(value: unknown): Answer | null {
   if (claims === undefined || sources === undefined) return null;
   if (typeof confidence !== 'number' || !Number.isInteger(confidence) || confidence < 0 || confidence > 100)
     return null;
-  // The sum makes zero of minus zero.
+  // Adding 0 turns minus zero into zero.
   const texts = { summary: wellFormed(summary), claims, caveats: wellFormed(caveats) };
   return { verdict, confidence: confidence + 0, ...texts, sources };
 }

@@ -34,14 +34,14 @@ export async function connect(receive: (message: ToFrame) => void, isShown: () =
   };
 }
 
-/** Straight to the page where the browser lets a frame inside a page do so. */
+/** Connect straight to the page, where the browser lets a frame inside a page do so. */
 async function connectDirectly(tabs: Tabs, name: string): Promise<Port> {
   const tab = await tabs.getCurrent();
   if (tab?.id === undefined) throw new Error('not inside a tab');
   return tabs.connect(tab.id, { name, frameId: 0 });
 }
 
-/** Firefox does not; there the worker joins them, and its end would be that of the frame that is being read. */
+/** Connect by the worker, as in Firefox. If the worker ended, the frame that is being read would end too. */
 function connectByWorker(name: string, isShown: () => boolean): Port {
   const port = browser.runtime.connect({ name });
   setInterval(() => {

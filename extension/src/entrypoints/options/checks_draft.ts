@@ -1,7 +1,7 @@
 /**
  * Settings of fact-checks being edited. Pure.
  *
- * The shipped instructions are stored as nothing, so a reader who has not changed them gets those of the next release.
+ * The shipped instructions are stored as an empty text, so a reader who has not changed them gets those of the next release.
  */
 import { readAddress } from '../../settings/address';
 import { isSendable, type Settings } from '../../settings/settings';
@@ -67,7 +67,7 @@ export function checksComplaintsOf(draft: ChecksDraft): ChecksComplaints {
 
 function modelComplaints({ verdictRoute, verdictBaseUrl, verdictModel, verdictKey }: ChecksDraft): ChecksComplaints {
   const isAsked = verdictRoute === 'other' || (verdictRoute === 'lmstudio' && verdictBaseUrl.trim() !== '');
-  // An empty address stands for a server of ours elsewhere; here it is none.
+  // Elsewhere an empty address means our default server; here it is not an address.
   const address = readAddress(verdictBaseUrl.trim() || 'none');
   return {
     ...(isAsked && !address.ok && { verdictBaseUrl: ADDRESS_COMPLAINTS[address.problem] }),

@@ -22,7 +22,7 @@ export function draftOf({ apiBaseUrl, apiKey, openaiApiKey, autoInvestigate, hma
   return { apiBaseUrl, apiKey, openaiApiKey, autoInvestigate, hmacSecret };
 }
 
-/** What is wrong, by field. A remark on `autoInvestigate` does not keep anybody from saving. */
+/** What is wrong, by field. A remark on `autoInvestigate` does not prevent saving. */
 export function complaintsOf(draft: Draft): Complaints {
   const address = readAddress(draft.apiBaseUrl);
   return {

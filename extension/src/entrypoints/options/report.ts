@@ -1,5 +1,5 @@
 /**
- * A connection test in plain words: one sentence each, and whether it is good news.
+ * A connection test in plain words: one sentence for each finding, and whether it is good news.
  */
 import type { ConnectionResult } from '../../background/connection';
 import { say, sayProblem } from '../../ui/texts';

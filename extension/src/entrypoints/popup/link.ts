@@ -1,5 +1,5 @@
 /**
- * The popup's line to the background and to the tab it stands over.
+ * The popup's connection to the background and to the tab that it belongs to.
  */
 import { browser } from 'wxt/browser';
 

@@ -1,4 +1,4 @@
-/** DuckDuckGo's page for browsers without scripts. It promises nothing: what it answers may change, or be a challenge. */
+/** DuckDuckGo's page for browsers without scripts. It has no stable interface: its answers may change, or be a challenge. */
 import { LIMITS } from '../given';
 import type { EngineRules, RawHit } from './engine';
 
