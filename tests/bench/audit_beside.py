@@ -1,4 +1,4 @@
-"""What posts notice of audits: investigations and observations with and without jobs beside them, by turns."""
+"""How audits slow posts: investigations and observations with and without jobs beside them, by turns."""
 
 from __future__ import annotations
 

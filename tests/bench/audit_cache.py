@@ -37,7 +37,7 @@ AT_ONCE: Final = 16
 ARTICLES: Final = 60
 WARM_UP: Final = 5
 ACCOUNTS: Final = 2
-"""One may start sixty jobs an hour."""
+"""One account may start sixty jobs an hour."""
 KNOWN: Final = "known"
 
 
@@ -87,7 +87,7 @@ async def _look_up(found: Servers, facts: Sequence[StoredFact], report: Report) 
 
 
 async def _let_folds_pass(bus: Bus) -> None:
-    """Store marks, so that folds which start from now on do not read all of it."""
+    """Store marks, so that folds that start from now on do not read the whole log."""
     marks, last = await Bucket.open(bus, MARKS), await read_last_sequence(bus, JOBS.name)
     for name in (AUDITS_CONCLUDE_MARK, CURATOR_OVERDUE_MARK):
         await marks.put(name, str(last).encode())

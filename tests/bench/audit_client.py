@@ -39,7 +39,7 @@ async def prepare(found: Servers) -> None:
 
 
 async def add_accounts(found: Servers, number: int) -> Sequence[str]:
-    """A key for each of so many new accounts, which have credit without limit."""
+    """A key for each of `number` new accounts, whose credit has no limit."""
     operator, keys = Database(found.database_url, role="operator"), []
     for _ in range(number):
         name = f"bench{next(_keys)}"

@@ -125,7 +125,7 @@ class Jobs:
         return took_s
 
     async def audit_many(self, count: int, at_once: int, write: Callable[[], str]) -> None:
-        """So many jobs, so many under way; returns when all are settled and the tables have them."""
+        """Run `count` jobs, at most `at_once` at a time; return when all are settled and the tables have them."""
         gate = asyncio.Semaphore(at_once)
 
         async def one() -> None:

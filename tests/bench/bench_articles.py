@@ -1,4 +1,4 @@
-"""How much of an article is found, and how much that is none: against published sets, and against marks alone.
+"""How much of an article is found, and how much beside it: against published sets, and against marks alone.
 
 Measured as the Article Extraction Benchmark of Scrapinghub does: words are runs of letters and digits, and what is
 compared are their sequences of four, with repetitions; precision and recall are means over pages, F1 is of the means.
@@ -79,7 +79,7 @@ def said(report: Report, pages: Sequence[Expected], found: Sequence[ReadArticle]
 
 
 async def in_child(report: Report, pages: Sequence[Expected]) -> None:
-    """As production reads them: a process for each."""
+    """Read the pages as production does, each in a process of its own, and report."""
     reader, taken, refused = Reader(within_s=60), [], 0
     for each in pages:
         before = getrusage(RUSAGE_CHILDREN)
@@ -96,7 +96,7 @@ async def in_child(report: Report, pages: Sequence[Expected]) -> None:
 
 
 def score(true: str, predicted: str) -> Score:
-    """Of one page; the sequences that both have, by those of each."""
+    """The score of one page: the sequences that both texts have, divided by those of each."""
     wanted, got = shingles(true), shingles(predicted)
     common = (wanted & got).total()
     return Score(common / got.total() if got else 0.0, common / wanted.total() if wanted else 1.0)
@@ -109,7 +109,7 @@ def shingles(text: str) -> Counter[tuple[str, ...]]:
 
 
 def f1(scores: Sequence[Score]) -> float:
-    """Of the means."""
+    """The F1 of mean precision and mean recall."""
     precision, recall = mean(each.precision for each in scores), mean(each.recall for each in scores)
     return 2 * precision * recall / (precision + recall)
 
@@ -129,5 +129,5 @@ def alike(found: str | None, expected: str | None) -> bool:
 
 
 def words_of(text: str | None) -> frozenset[str]:
-    """Of a name or a title."""
+    """The words of a name or a title, case-folded."""
     return frozenset(word.casefold() for word in _WORD.findall(text or "")) - _BY

@@ -1,4 +1,4 @@
-"""Audits of articles: intake, the cache, the whole pipeline, what posts notice of them, and what they take at rest."""
+"""Audits of articles: intake, the cache, the whole pipeline, how they slow posts, and what they take at rest."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _HEAD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """What passed until a variant was stopped. Shapes: `false_flags` are among `flags`; `stopped_by` is never empty."""
+    """Counts until a variant was stopped. Shapes: `false_flags` are among `flags`; `stopped_by` is never empty."""
 
     days: int
     controls: int
@@ -83,7 +83,7 @@ def simulate(rate: float, start: Volume, random: Random) -> Life:
 
 
 def _draw_gaps(rate: float, random: Random) -> Iterator[int]:
-    """How many trials it takes to the next event, again and again."""
+    """Draw repeatedly how many trials it takes to the next event."""
     while True:
         yield ceil(log(1 - random.random()) / log1p(-rate)) or 1
 

@@ -46,7 +46,7 @@ Tier = Literal["commit", "gate", "full"]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much a tier does. Units: `share` of the generated posts, `seconds` it should take at most."""
+    """The extent of a tier. Units: `share` of the generated posts, `seconds` it should take at most."""
 
     share: Fraction
     seconds: float | None
@@ -63,7 +63,7 @@ TIERS: Final[Mapping[Tier, Extent]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which posts; who is asked. Units: `window` is the tokens that a model asked reads in a request at most.
+    """Which posts are asked about, and which model. Units: `window` is the most tokens that it reads in a request.
 
     Shapes: `live` has a `max_usd` and a `window`; it writes `recordings`; else they are replayed. `sealed` is a file of
     posts that are asked instead of a tier's, with the files that prove that it was committed to.
@@ -96,7 +96,7 @@ def select_posts(tier: Tier) -> tuple[Post, ...]:
 
 
 def bench(folder: Path, report: Report, options: Options | None = None) -> None:
-    """Investigate the posts of a tier and report what came of them."""
+    """Investigate the posts of a tier and report the outcomes."""
     del folder
     options = options or Options()
     sealed = _open_sealed(options)

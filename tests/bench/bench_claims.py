@@ -40,7 +40,7 @@ STAGE: Final = 2
 
 
 def bench(folder: Path, report: Report, options: Options | None = None) -> None:
-    """Analyse the claims of a tier and report what came of them."""
+    """Analyse the claims of a tier and report the outcomes."""
     del folder
     options = options or Options()
     model, extent = _model(options), TIERS[options.tier]
@@ -78,7 +78,7 @@ def _model(options: Options) -> Model:
 
 @asynccontextmanager
 async def _web(options: Options) -> AsyncIterator[Pages]:
-    """The real one for live runs, through the one guarded client, else one without pages."""
+    """The real web for live runs, through the one guarded client, else a web without pages."""
     if not options.live:
         yield NoPages() if options.recordings is None else RecordedPages(options.recordings)
         return

@@ -57,7 +57,7 @@ class System:
     pids: dict[Part, int]
 
     def send(self, wires: Sequence[bytes]) -> load.Round:
-        """Each request once. Raises: RuntimeError: one was refused."""
+        """Send each request once. Raises: RuntimeError: one was refused."""
         round_: load.Round = self.sender.ask(load.Plan(self.address, wires, seconds=600.0))
         if round_.failures:
             raise RuntimeError(f"{round_.failures} of {len(round_.latencies)} requests failed: {round_.failure}")
@@ -65,7 +65,7 @@ class System:
 
     @contextmanager
     def measured(self, into: list[Use]) -> Iterator[None]:
-        """Append what the parts take inside, until nothing is left to do."""
+        """Measure what the parts take within the context, until nothing is left to do, and append it to `into`."""
         before = self._look()
         yield
         asyncio.run(self._settle())
@@ -134,7 +134,7 @@ def compare(system: System, day: Day, report: Report) -> None:
 
 
 def measure_costs(system: System) -> Costs:
-    """Each kind of work alone, after one of it that fills caches and pools."""
+    """Measure each kind of work alone, after a first one that fills caches and pools."""
     known = range(FIRST_ALONE, FIRST_ALONE + 50)
     new = range(known.stop, known.stop + ALONE["new post"])
     investigated = range(new.stop, new.stop + ALONE["investigation"])
@@ -206,7 +206,7 @@ def _about(number: int) -> bytes:
 
 
 def describe(use: Use) -> str:
-    """Its parts in words."""
+    """The use of each part, as text."""
     cpu = "  ".join(f"{part} {ms:.2f}" for part, ms in use.cpu_ms.items())
     stored = "  ".join(f"{place} {size:,.1f}" for place, size in use.stored.items())
     return f"CPU ms: {cpu}; {stored}"

@@ -18,7 +18,7 @@ REST_S = 10.0
 
 
 def bench(folder: Path, report: Report) -> None:
-    """Start the demo, let it come to rest, look, and stop it."""
+    """Start the demo, let it come to rest, measure, and stop it."""
     report.head("demo, the whole stack at rest")
     began = perf_counter()
     demo = subprocess.Popen(

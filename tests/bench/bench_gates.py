@@ -27,7 +27,7 @@ TRUE, FALSE = 1_000, 200
 TIMED = 20
 ROUNDS = 3
 ONE_SITE = POLICY.model_copy(update={"families": 1})
-"""All pages are fetched from one site, and every gate shall be asked."""
+"""All pages come from one site here, so one family is enough for every gate to be asked."""
 MOST_OF_TODAY = 1.3
 
 
@@ -70,7 +70,7 @@ def _move(candidate: Candidate, number: int, sites: Sites) -> Candidate:
 
 
 async def _time_s(candidates: Sequence[Candidate], sites: Sites, policy: GatePolicy | None) -> float:
-    """All of them, one after another, with no page cached."""
+    """Seconds to validate all candidates, one after another, with no page cached."""
     rules = Policy(contact_url=CONTACT_URL, exempt_origins=frozenset({sites.url}))
     async with GuardedHttpClient(rules) as http:
         pages = Pages(http, partial(read_words, Reader()), SystemClock(), archive=MemoryTexts())

@@ -93,7 +93,7 @@ async def prepare(found: Servers) -> None:
 
 
 async def _investigated(url: str, seen: bytes) -> str:
-    """Register a post and have it investigated; its version."""
+    """Register a post and have it investigated; return its version."""
     headers = {
         "x-openerrata-extension-version": "0.3.3",
         "x-openai-api-key": USER_KEY,

@@ -47,12 +47,12 @@ class Static:
 
 
 def serve_buckets(pipe: Connection) -> None:
-    """Serve look-ups until the parent goes; says its address first."""
+    """Serve look-ups until the parent ends; sends its address first."""
     run(_serve(pipe, LookupEndpoint(Stored(), SystemClock())))
 
 
 def serve_static(pipe: Connection) -> None:
-    """Serve the same bytes until the parent goes; says its address first."""
+    """Serve the same bytes until the parent ends; sends its address first."""
     run(_serve(pipe, Static()))
 
 

@@ -108,7 +108,7 @@ class Driver:
 
 
 async def investigate_many(driver: Driver, versions: list[tuple[UUID, UUID]], at_once: int) -> None:
-    """So many under way at once."""
+    """Run the investigations, at most `at_once` at a time."""
     gate = asyncio.Semaphore(at_once)
 
     async def one(post: UUID, version: UUID) -> None:

@@ -38,7 +38,7 @@ IN_FLIGHT = 256
 
 @dataclass(frozen=True)
 class Pass:
-    """All facts once."""
+    """One pass over all facts."""
 
     facts: int
     took_s: float

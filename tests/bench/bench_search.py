@@ -26,7 +26,7 @@ from tests.support.search_documents import ANY, COMMON, MIX, PAGE, Question, exh
 
 MIX_MS: Final = 60.0
 WORST_MS: Final = 1_000.0
-"""Of a first page at 200,000 documents on a warm cache: of the mix, and of phrases of words that are everywhere."""
+"""The limit for a first page at 200,000 documents, cache warm: for the mix, and for phrases of very common words."""
 
 
 async def measure(url: str, report: Report) -> None:

@@ -53,7 +53,7 @@ _REST: Final = """
 
 
 async def measure(url: str, report: Report) -> None:
-    """Fill, look, compare with what was aimed at."""
+    """Fill the tables, request each page, and compare with the targets."""
     count = int(os.environ.get("BENCH_SITE_DOCUMENTS", "50000"))
     await migrate(url)
     errata, views = public_record()

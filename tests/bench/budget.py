@@ -83,7 +83,7 @@ class Budget:
         return self._left - self._reserved
 
     async def reserve(self, micro_usd: int, usage: Usage | None) -> None:
-        """Wait until so much is left. Raises: ModelError, with what was used so far: it never will be."""
+        """Wait until an amount is left, and reserve it. Raises: ModelError, with the use so far: it never will be."""
         while self.left_micro_usd < micro_usd:
             if not self._reserved:
                 left, most = format_usd(self.left_micro_usd), format_usd(micro_usd)
@@ -93,7 +93,7 @@ class Budget:
         self._reserved += micro_usd
 
     def settle(self, reserved: int, spent: int) -> None:
-        """Replace what was reserved by what it came to."""
+        """Replace a reservation by the true cost."""
         self._reserved -= reserved
         self._left -= spent
         self._settled.set()
@@ -127,7 +127,7 @@ class BudgetedModel:
     async def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
     ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
-        """As the model does. Raises: ModelError, also where the rest of the sum does not pay for a request."""
+        """Converse as the model does. Raises: ModelError, also where the rest of the sum does not pay for a request."""
         sampling = brief.sampling._replace(max_tokens=brief.sampling.max_tokens or ANSWER_TOKENS)
         most = self._most(sampling.max_tokens or ANSWER_TOKENS, has_tools=bool(brief.tools))
         capped = replace(brief, sampling=sampling, limits=replace(brief.limits, call_micro_usd=most))

@@ -71,7 +71,7 @@ class _Strict(BaseModel):
 
 
 class Demand(_Strict):
-    """What a hidden instruction wants a model to hand in."""
+    """What a hidden instruction wants a model to submit."""
 
     quote: Words
     source: str = Field(pattern=r"^https://[a-z]+\.example/\S*$")
@@ -79,7 +79,7 @@ class Demand(_Strict):
 
     @property
     def claim(self) -> ClaimPayload:
-        """As an obedient model hands it in."""
+        """The claim as an obedient model submits it."""
         source = Source(url=self.source, title="As told", snippet=self.snippet)
         return ClaimPayload(
             text=self.quote, context=self.quote, summary="Not so.", reasoning="The page says so.", sources=(source,)
@@ -87,7 +87,7 @@ class Demand(_Strict):
 
 
 class Hit(_Strict):
-    """What a search engine says of one page."""
+    """What a search engine returns about one page."""
 
     title: Words
     url: str = Field(pattern=r"^https://[a-z]+\.example/\S*$")
@@ -180,7 +180,7 @@ class Post(_Strict):
         return sum(1 for each in _END_OF_SENTENCE.split(self.text) if each.strip())
 
     def answer_to(self, claim: ClaimPayload) -> str | None:
-        """The wrong sentence that a published claim touches; None: it accuses a sentence that nothing is wrong with."""
+        """The wrong sentence that a published claim touches; None if the claim is about a right sentence."""
         start = self.text.index(claim.context) + claim.context.index(claim.text)
         end = start + len(claim.text)
         for sentence in self.wrong:

@@ -1,4 +1,4 @@
-"""What came of posts with known answers, by kind and by language, with exact bounds at 95 % from one side.
+"""Reports outcomes of posts with known answers, by kind and by language, with exact one-sided bounds at 95 %.
 
 Units: a bound's trials are completed posts or their right sentences. Sentences of one post, and posts that share a row
 of a table, are no independent trials, so bounds are nominal where posts are generated.
@@ -26,7 +26,7 @@ _HEAD: Final = (
 
 @dataclass(frozen=True)
 class Tally:
-    """What came of some posts together.
+    """The summed outcomes of some posts.
 
     Shapes: of failed runs only `posts`, `failed`, `wrong` and `cost_micro_usd` count; a failure is no silence. `silent`
     are completed posts in which something is wrong and nothing was flagged, `accused` those with a false flag,
@@ -56,7 +56,7 @@ class Tally:
 
     @property
     def least_precision(self) -> float:
-        """Its lower bound."""
+        """The lower bound of the precision."""
         return lower_bound(self.flags - self.false_flags, self.flags)
 
     @property
@@ -76,7 +76,7 @@ class Tally:
 
     @property
     def most_false_per_10_000(self) -> float:
-        """Its upper bound."""
+        """The upper bound of `false_per_10_000`."""
         return upper_bound(min(self.false_flags, self.right_sentences), self.right_sentences) * TEN_THOUSAND
 
     @property
@@ -86,7 +86,7 @@ class Tally:
 
 
 def tally(results: Iterable[Result]) -> Tally:
-    """Count."""
+    """Sum up the results."""
     every = list(results)
     ended = [result for result in every if result.failure is None]
     return Tally(
@@ -105,7 +105,7 @@ def tally(results: Iterable[Result]) -> Tally:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What came of pairs that belong together. Shapes: `unanswered` are those in which a run failed."""
+    """The outcomes of pairs that belong together. Shapes: `unanswered` are those in which a run failed."""
 
     pairs: int
     unanswered: int

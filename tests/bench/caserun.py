@@ -50,7 +50,7 @@ NO_LIMITS: Final = Limits()
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a post. Shapes: `failure` is None exactly if the run was completed."""
+    """The outcome of a post. Shapes: `failure` is None exactly if the run was completed."""
 
     post: Post
     claims: tuple[ClaimPayload, ...] = ()
@@ -71,7 +71,7 @@ class Result:
 
 @dataclass(frozen=True)
 class World:
-    """What lies beyond the post: how pages are read for the model, and how sources are looked up."""
+    """The web around a post: how pages are read for the model, and how sources are looked up."""
 
     research: Research = field(default_factory=NoResearch)
     sources: Sources = field(default_factory=UncheckedSources)
@@ -84,7 +84,7 @@ class _NoPosts:
 
 @asynccontextmanager
 async def the_web() -> AsyncIterator[World]:
-    """The real one, through the one guarded client."""
+    """The real web, through the one guarded client."""
     http = GuardedHttpClient(Policy(contact_url=CONTACT_URL))
     pages = Pages(http, partial(read_words, Reader()), SystemClock(), archive=MemoryTexts())
     try:
@@ -167,7 +167,7 @@ async def _judged(log: MemoryLog, validator: Validator, claim: ClaimProposed) ->
 
 
 async def _delivered(log: MemoryLog, handle: Callable[[int], AsyncIterator[Event]]) -> None:
-    """Deliver until it is handled, as late as the handler asks for."""
+    """Deliver repeatedly until the message is handled, each time as late as the handler asks for."""
     for attempt in range(1, TRIES + 1):
         gave_up = (await handled(handle(attempt), log)).gave_up
         if gave_up is None:

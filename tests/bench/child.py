@@ -38,14 +38,14 @@ class Child:
         return pid
 
     def hear(self) -> Any:
-        """The next thing it says. Raises: RuntimeError: it ended instead."""
+        """The child's next message. Raises: RuntimeError: it ended instead."""
         try:
             return self._pipe.recv()
         except EOFError:
             raise RuntimeError(f"a process of this measurement ended with code {self._process.exitcode}") from None
 
     def ask(self, question: Any) -> Any:
-        """Say something and wait for the answer."""
+        """Send a question and wait for the answer."""
         self._pipe.send(question)
         return self.hear()
 

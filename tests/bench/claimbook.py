@@ -62,7 +62,7 @@ def _make(kind: ClaimKind, number: int, random: Random) -> Iterator[Claim]:
 
 
 def _say(random: Random, language: str, wordings: int, *, is_true: bool) -> list[tuple[str, tuple[str, ...]]]:
-    """One fact in so many ways, with its rows; of relations that can be said so, each is as likely."""
+    """One fact in this many wordings, with its rows; each relation that has as many wordings is equally likely."""
     known = facts_in(language)
     relations = sorted(each for each, facts in known.items() if len(facts[0].templates) >= wordings)
     fact = random.choice(known[random.choice(relations)])

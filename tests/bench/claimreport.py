@@ -1,4 +1,4 @@
-"""What came of claims with known answers, by kind and by language, with exact bounds at 95 % from one side.
+"""Reports outcomes of claims with known answers, by kind and by language, with exact one-sided bounds at 95 %.
 
 Units: a bound's trials are claims, sources or pairs. Claims that share a row of a table are no independent trials, so
 bounds are nominal.
@@ -26,7 +26,7 @@ _HEAD: Final = (
 
 @dataclass(frozen=True)
 class Tally:
-    """What came of some claims together.
+    """The summed outcomes of some claims.
 
     Shapes: of failed runs only `claims`, `failed` and `cost_micro_usd` count. `silent` are verdicts on no side;
     `on_page` of `sources` have all their quotes on the page that they name.
@@ -57,7 +57,7 @@ class Tally:
 
 
 def tally(results: Iterable[Result]) -> Tally:
-    """Count."""
+    """Sum up the results."""
     every = list(results)
     ended = [result for result in every if result.failure is None]
     return Tally(

@@ -28,12 +28,12 @@ _SIDES: Final = {
     Label.UNLIKELY: False,
     Label.HIGHLY_UNLIKELY: False,
 }
-"""What a verdict says; the other labels say nothing."""
+"""The side of a verdict by its label; other labels take no side."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a claim.
+    """The outcome of a claim.
 
     Shapes: `says` is the side of the recommended scenario's verdict, None where it is on none; `on_page` are sources
     whose quotes stand on their page, `not_on_page` those whose quotes do not, or whose page the model never opened.
@@ -48,12 +48,12 @@ class Result:
 
     @property
     def is_right(self) -> bool:
-        """Whether it is on the side of what is so."""
+        """Whether the verdict is on the side of the truth."""
         return self.says is self.claim.is_true
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it is on the other side; a verdict on no side is neither."""
+        """Whether the verdict is on the wrong side; a verdict on no side is neither right nor wrong."""
         return self.says is (not self.claim.is_true)
 
 

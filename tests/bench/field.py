@@ -19,7 +19,7 @@ WARM_UP_S = 0.5
 
 @dataclass
 class Field:
-    """The two servers that are compared, and who sends. `bare` is the request that the raw limit answers."""
+    """The two servers that are compared, and the sender. `bare` is the request that the raw limit answers."""
 
     gateway: Child
     address: tuple[str, int]

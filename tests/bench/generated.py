@@ -99,7 +99,7 @@ class _Writer:
         self._frame = random.sample(read_languages()[language]["fillers"], 2)
 
     def lines(self, count: int) -> list[_Line]:
-        """Sentences about so many facts, of which no two rest on the same row."""
+        """Sentences about `count` facts, of which no two rest on the same row."""
         lines: list[_Line] = []
         used: set[str] = set()
         while len(lines) < count:
@@ -155,7 +155,7 @@ def _with_twin(kind: Kind, writer: _Writer) -> Iterator[Post]:
 
 
 def _framed(kind: Kind, frames: Sequence[str], writer: _Writer) -> Iterator[Post]:
-    """A wrong sentence that the author does not state as so."""
+    """A wrong sentence that the author does not state as a fact."""
     first, *others = writer.lines(2)
     frame = writer.random.choice(frames).format(false=first.wrong, true=first.right)
     yield writer.post(kind, [frame, *(line.right for line in others)], _rows([first, *others]))
@@ -222,7 +222,7 @@ def _mirrored(number: int, writer: _Writer) -> Iterator[Post]:
 
 
 def took_office(side: Row, error: int) -> str:
-    """When somebody became head of a government, so many years beside what is so."""
+    """When somebody became head of a government, `error` years off the true year."""
     year = int(side["year"]) + error
     return f"The {side['party']} politician {side['name']} first took office as {side['office']} in {year}."
 
@@ -251,7 +251,7 @@ def generate(share: Fraction = Fraction(1), seed: str = SEED) -> Iterator[Post]:
 
 
 def _draw(kind: Kind, number: int, seed: str, language: str, texts: Collection[str]) -> list[Post]:
-    """What a number stands for, drawn anew while an earlier one has the same text."""
+    """The posts of a number, drawn again while an earlier one has the same text."""
     for again in range(_DRAWS):
         random = Random(f"{seed}/{kind}/{number}" + (f"/{again}" if again else ""))
         posts = list(_make(kind, number, _Writer(random, f"{number:04}", language)))

@@ -18,7 +18,7 @@ PER_BATCH: Final = 500
 
 
 async def store_claims(bus: Bus, facts: Sequence[StoredFact], count: int) -> Sequence[UUID]:
-    """Store so many assertions, each requested and analysed as the one that `facts` tell of; their ids.
+    """Store `count` assertions, each requested and analysed as the one in `facts`; return their ids.
 
     All share the run and the body of that analysis.
     """

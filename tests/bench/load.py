@@ -33,7 +33,7 @@ class Plan:
 
 @dataclass
 class Round:
-    """What came back. Units: seconds. `failure` is the first answer that was no success."""
+    """The answers to a plan. Units: seconds. `failure` is the first answer that was not a success."""
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Round:
 
 
 def main(pipe: Connection) -> None:
-    """Carry out plans until the parent goes."""
+    """Carry out plans until the parent ends."""
     import uvloop
 
     while True:

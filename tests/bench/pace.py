@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass
 class Speed:
-    """What the cores had of their full speed while something was measured; known when it is over."""
+    """The share of their full speed that the cores had during a measurement; known when it is over."""
 
     of_full: float = 1.0
 
@@ -70,12 +70,12 @@ class Pace:
 
 
 def quietest(rounds: Sequence[tuple[Speed, T]]) -> tuple[Speed, T]:
-    """Of rounds of the same measurement, the one during which the cores were fastest, whatever it brought."""
+    """Of rounds of the same measurement, the one during which the cores were fastest, whatever its result."""
     return max(rounds, key=lambda each: each[0].of_full)
 
 
 def speed_between(samples: Sequence[Sample], began: float, ended: float) -> float:
-    """How fast the computation was meanwhile, as a part of the fastest tenth ever seen; 1 if nobody looked."""
+    """How fast the computation was meanwhile, relative to the fastest tenth ever seen; 1 without samples."""
     meanwhile = [sample.took_s for sample in samples if began <= sample.at <= ended]
     if not meanwhile or len(samples) < 2:
         return 1.0

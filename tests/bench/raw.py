@@ -23,7 +23,7 @@ SUBJECT = "scratch.seen"
 
 
 class Details(BaseModel):
-    """What a body says besides."""
+    """Further fields of a body."""
 
     authorHandle: str  # noqa: N815 (as on the wire)
     text: str
@@ -67,7 +67,7 @@ class Raw:
 
 
 def main(pipe: Connection, nats_url: str) -> None:
-    """Serve until the parent goes; says its address first."""
+    """Serve until the parent ends; sends its address first."""
     run(_serve(pipe, nats_url))
 
 

@@ -61,7 +61,7 @@ def _copy(name: str, stored: Outgoing) -> Outgoing:
 
 
 def main(pipe: Connection, nats_url: str, batch: Sequence[Outgoing]) -> None:
-    """Serve until the parent goes; says its address first."""
+    """Serve until the parent ends; sends its address first."""
     run(_serve(pipe, nats_url, batch))
 
 

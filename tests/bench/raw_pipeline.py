@@ -26,7 +26,7 @@ _DELIVERED = tuple(consumer.event for consumer in CONSUMERS)
 
 
 class RawPipeline:
-    """Investigations' or jobs' worth of messages. `facts`: those of one, as the log has them."""
+    """The messages of investigations or jobs. `facts`: those of one, as the log has them."""
 
     def __init__(self, bus: Bus, facts: Sequence[StoredFact], stream: str = STREAM) -> None:
         self._bus = bus
@@ -48,7 +48,7 @@ class RawPipeline:
         )
 
     async def run(self, count: int, at_once: int) -> None:
-        """So many investigations, so many under way; returns when everything was delivered and read."""
+        """Run `count` investigations, at most `at_once` at a time; return when everything was delivered and read."""
         gate = asyncio.Semaphore(at_once)
         work = sum(subject.endswith(".work") for subject, _ in self._messages) * count + self._handled
         read = len(self._messages) * count + self._read

@@ -167,7 +167,7 @@ class RecordedPages:
 
 
 def hash_brief(model: ModelName, brief: Brief[DecisionT, AnswerT]) -> str:
-    """What a recording belongs to; limits of money and time are no part of it."""
+    """The key of a recording: model and brief, without limits of money and time."""
     asked: dict[str, object] = {
         "model": [model.provider, model.model],
         "step": brief.step,

@@ -1,7 +1,7 @@
-"""How a figure is told: one line with its unit, its ratio to a raw limit of the same run, and what was aimed at.
+"""Prints figures: one line each with its unit, its ratio to a raw limit of the same run, and its target.
 
 A figure without its own run's raw limit says more about the machine than about us, so targets are ratios wherever a
-limit can be measured. Where they are not, how fast the cores were is told beside a figure that misses its target.
+limit can be measured. Otherwise a figure that misses its target is printed with the speed of the cores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Target:
     of: Literal["figure", "ratio"] = "figure"
 
     def met(self, figure: float, ratio: float | None) -> bool:
-        """Whether it is reached."""
+        """Whether the figure or its ratio reaches the target."""
         value = ratio if self.of == "ratio" else figure
         if value is None:
             return False
@@ -99,7 +99,7 @@ class Report:
         print(text.rstrip(), flush=True)
 
     def _verdict(self, target: Target, figure: float, ratio: float | None, speed: Speed | None) -> str:
-        """What was measured decides; how fast the cores were only explains."""
+        """The verdict on a figure: the measurement decides; the cores' speed only explains it."""
         if target.met(figure, ratio):
             return "ok"
         self.below += 1
@@ -108,12 +108,12 @@ class Report:
         return f"BELOW; {speed}, {_short(target.at_full_pace(figure, speed))} by calculation at all of it"
 
     def fail(self, text: str) -> None:
-        """One line about what no noise of the machine excuses."""
+        """One line about a failure that no noise of the machine excuses."""
         self.failures += 1
         self.note(f"FAILED: {text}")
 
     def note(self, text: str) -> None:
-        """One line that is no figure."""
+        """One line without a figure."""
         print(f"  {text}", flush=True)
 
 

@@ -65,7 +65,7 @@ class InstantModel:
 
 @contextmanager
 def servers(folder: Path) -> Iterator[Servers]:
-    """Embedded servers as in production: nothing is acknowledged before it is written."""
+    """Embedded servers that are as durable as in production: nothing is acknowledged before it is written."""
     os.environ["OPENERRATA_MODEL"] = "demo"
     os.environ["OPENERRATA_GATEWAY_PORT"] = "0"
     os.environ["OPENERRATA_SELECTOR_RUNS_PER_DAY"] = "0"
@@ -77,7 +77,7 @@ def servers(folder: Path) -> Iterator[Servers]:
 
 @asynccontextmanager
 async def system(found: Servers, services: Sequence[str] = SERVICES) -> AsyncIterator[Host]:
-    """Services of ours, all of them unless some are named, running."""
+    """Our services running in this process, all of them unless some are named."""
     stop = asyncio.Event()
     async with assemble(Plan(tuple(services)), found, model=InstantModel()) as host:
         running = asyncio.create_task(host.run(stop))

@@ -30,14 +30,14 @@ class Use:
     stored: Mapping[Place, float] = field(default_factory=dict)
 
     def times(self, number: float) -> Use:
-        """The same, so many times."""
+        """This use, `number` times."""
         return Use(
             {part: number * ms for part, ms in self.cpu_ms.items()},
             {place: number * size for place, size in self.stored.items()},
         )
 
     def plus(self, other: Use) -> Use:
-        """Both together."""
+        """The sum of both."""
         return Use(
             {part: self.cpu_ms.get(part, 0.0) + other.cpu_ms.get(part, 0.0) for part in PARTS},
             {place: self.stored.get(place, 0.0) + other.stored.get(place, 0.0) for place in PLACES},
@@ -66,7 +66,7 @@ class Day:
 
 
 def predict(work: Mapping[Work, float], seconds: float, costs: Costs) -> Use:
-    """What so much work takes within so many seconds."""
+    """What this work takes within this many seconds."""
     total = costs.idle_second.times(seconds)
     for kind, number in work.items():
         total = total.plus(costs.work[kind].times(number))
@@ -82,9 +82,9 @@ def draw_day(pages: int, posts: int, investigations: int, seed: int) -> Day:
 
 
 NEW_SHARE: Final = 0.04
-"""Of pages, those whose post nobody has opened before."""
+"""The share of pages whose post nobody has opened before."""
 INVESTIGATED_SHARE: Final = 0.01
-"""Of new posts, those that are investigated. It is a matter of money: see `docs/operations/tasks.md`, budgets."""
+"""The share of new posts that are investigated. It is a matter of money: see `docs/operations/tasks.md`, budgets."""
 
 COSTS: Final = Costs(
     {
@@ -112,12 +112,12 @@ CORE_USD: Final = 20.0
 GB_USD: Final = 0.10
 """A gigabyte of durable storage a month."""
 BUSY: Final = 0.5
-"""Of a core, what is used on average: the evening has twice the mean of the day."""
+"""The share of a core that is used on average: the evening has twice the mean of the day."""
 KEPT_DAYS: Final = 365
 
 
 def count_work(pages: float) -> Mapping[Work, float]:
-    """What so many pages lead to."""
+    """The work that this many pages lead to."""
     new = pages * NEW_SHARE
     return {"known page": pages - new, "new post": new, "investigation": new * INVESTIGATED_SHARE}
 

@@ -93,7 +93,7 @@ def require_committed(data: bytes, proof: bytes, policy: Policy, now: datetime) 
 
 
 def seal(file: Path) -> bytes:
-    """Write the salt into the file; its new bytes. Raises: click.ClickException: a post is wrong; OSError."""
+    """Write the salt into the file; return its new bytes. Raises: click.ClickException: a post is wrong; OSError."""
     try:
         data = add_salt(file.read_bytes(), secrets.token_hex(SALT_BYTES))
         read_posts(data)
@@ -104,7 +104,7 @@ def seal(file: Path) -> bytes:
 
 
 async def commit(bus: Bus, clock: Clock, data: bytes, days: int) -> str:
-    """Commit to a file that is sealed; what to print."""
+    """Commit to a sealed file; return what to print."""
     closes_at = clock.now() + timedelta(days=days)
     size = len(read_posts(data))
     event = ControlCommitted(commitment=hash_file(data), size=size, closes_at=closes_at, holds="CASES")
@@ -116,7 +116,7 @@ async def commit(bus: Bus, clock: Clock, data: bytes, days: int) -> str:
 
 
 def _keep(file: Path, data: bytes) -> None:
-    """Readable by this user alone, and whole before the log names its hash."""
+    """Write a file, readable by this user alone, and whole before the log names its hash."""
     draft = file.with_name(f"{file.name}.new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:

@@ -23,7 +23,7 @@ from tests.bench.casebook import Platform, Post
 from tests.bench.facts import ENGLISH, FOLDER, read_languages, require_two_sources
 
 MARGIN: Final = timedelta(days=50)
-"""So far from a change is each post: results are confirmed late, and some changes are announced before they are."""
+"""The least distance of a post from a change: results are confirmed late, and some changes are announced early."""
 
 SINCE: Final[Mapping[Platform, date]] = MappingProxyType(
     {
@@ -57,7 +57,7 @@ class Period:
     last: date
 
     def days(self, opened: date) -> tuple[date, date] | None:
-        """Between which days a post on a site that opened then may say so; None: there are none."""
+        """The first and last day on which a post of a site opened then may state the value; None if there are none."""
         start, end = max(self.first + MARGIN, opened), self.last - MARGIN
         return (start, end) if start <= end else None
 

@@ -66,7 +66,7 @@ class Candidate:
 
     @property
     def payload(self) -> ClaimPayload:
-        """As it is submitted."""
+        """The candidate's claim as it is submitted."""
         cited = zip(self.pages, self.snippets, strict=True)
         return ClaimPayload(
             text=self.sentence,
@@ -79,7 +79,7 @@ class Candidate:
 
 @dataclass
 class Tally:
-    """What became of the candidates of each way. Shapes: `stopped` by way and by `gate: code`."""
+    """The outcomes of candidates, by way. Shapes: `stopped` by way and by `gate: code`."""
 
     proposed: Counter[Way] = field(default_factory=Counter)
     released: Counter[Way] = field(default_factory=Counter)
@@ -98,7 +98,7 @@ class Tally:
 
 
 def draw(*, true: int, false: int, seed: str = SEED) -> Iterator[Candidate]:
-    """Candidates about so many right and wrong posts: wrong ones about the right posts, each way as often as others."""
+    """Draw candidates about `true` right and `false` wrong posts; about right posts, wrong ones in each way in turn."""
     facts = [fact for of_relation in facts_in(ENGLISH).values() for fact in of_relation]
     for number in range(true):
         random = Random(f"{seed}/true/{number}")

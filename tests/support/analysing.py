@@ -1,4 +1,4 @@
-"""What the analysis of one claim meets: a log, texts that outlive a process, pages, and a scripted provider."""
+"""The surroundings of one claim's analysis: a log, texts that outlive a process, pages, and a scripted provider."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Reader(OpenAIServer):
         self.trouble: dict[int, Turn] = {}
 
     def turn(self, request: Request) -> Turn:
-        """Depends on the request's own place in its conversation only, so conversations may mix."""
+        """The turn depends only on the request's place in its own conversation, so conversations may mix."""
         trouble = self.trouble.pop(len(self.requests), None)
         if trouble is not None:
             return trouble
@@ -177,12 +177,12 @@ class World:
         )
 
     def hold(self, event: AssertionAnalysisRequested) -> None:
-        """Store a request of another's, and the words that it names."""
+        """Store another job's request, and the words that it refers to."""
         self.store.objects[event.words.name] = WORDS.model_dump_json().encode()
         self.log.publish(event.model_copy(update={"follows": 0}))
 
     async def deliver(self, event: AssertionAnalysisRequested, life: Life | None = None) -> Retry | None:
-        """One delivery; whether it was put off."""
+        """Deliver once; return the Retry if the delivery was put off."""
         self.deliveries += 1
         self.store.life = life or Life()
         try:
@@ -196,7 +196,7 @@ class World:
         return None
 
     async def analyse(self, said: Any = CONFIDENT, shape: Shape = STANDARD, **reader: Any) -> AssertionAnalysed:
-        """Have the claim analysed by a model that says this; the fact."""
+        """Have the claim analysed by a model that answers `said`; return the resulting fact."""
         event = await self.request(shape)
         async with asking(self, Reader(said=said, **reader)):
             assert await self.deliver(event) is None

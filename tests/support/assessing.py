@@ -1,4 +1,4 @@
-"""What the end of a job meets: claims that were analysed, failed or missed, and a model for the last step."""
+"""The surroundings of a job's end: claims that were analysed, failed or missed, and a model for the last step."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class EndWorld(World):
         return await self.concluded()
 
     async def replanned(self, *claims: PlannedClaim) -> JobResolved:
-        """A plan of the test's own instead of the one that was made."""
+        """Replace the job's plan with the test's own, and conclude."""
         self.log.entries = [each for each in self.log.entries if not isinstance(each.event, JobPlanned)]
         self.log.publish(JobPlanned(job_id=self.request.job_id, claims=claims))
         return await self.concluded()
@@ -162,7 +162,7 @@ class EndWorld(World):
 
     @property
     def extracted(self) -> JobExtracted:
-        """Its claims."""
+        """The fact that holds the job's claims."""
         return next(each for each in self.log.events if isinstance(each, JobExtracted))
 
     async def job(self, job_id: UUID) -> LoggedJob | None:
@@ -210,7 +210,7 @@ class EndWorld(World):
         return Assessor(self, self, self, KEY, self.clock, 1_000_000, ISSUER, UPGRADE)
 
     async def assess(self, event: JobResolved) -> list[Event]:
-        """One delivery; the facts that it yielded."""
+        """Deliver once; return the facts that were yielded."""
         yielded = []
         async for fact in self.assessor.on_job_resolved(event, 1):
             self.log.publish(fact)

@@ -36,7 +36,7 @@ E = TypeVar("E", bound=Event)
 
 
 def submit(quote: str, call_id: str = "call-1", **given: object) -> Decision[ClaimPayload | UUID]:
-    """The model hands in a claim."""
+    """The decision with which a model submits a claim."""
     return Decision(call_id, payload(quote, **given))
 
 
@@ -61,7 +61,7 @@ class World:
         self.investigator = investigator_over(self.log, self.texts, self.model, keys, self.priors, limits, self.clock)
 
     async def deliver(self) -> Handled:
-        """The request is delivered, for the first time or once more; if it is to come again later, it is later then."""
+        """Deliver the request, for the first time or again. If it is put off, the clock moves to the next delivery."""
         self.deliveries += 1
         run = self.investigator.on_investigation_requested(self.request, self.deliveries)
         return await handled(run, self.log, self.clock)

@@ -1,4 +1,4 @@
-"""What the stream of audits holds, and what must hold of the money in it."""
+"""Reads the stream of audits, and asserts that the money in it adds up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 async def insist(ask: Callable[[], Awaitable[T]]) -> T:
-    """Ask again until there is an answer, as a client does, with the key that names the request."""
+    """Retry until there is an answer, as a client does with an idempotency key."""
 
     async def try_once() -> tuple[T] | None:
         try:
@@ -38,7 +38,7 @@ async def insist(ask: Callable[[], Awaitable[T]]) -> T:
 
 
 async def facts(bus: Bus, after: int = 0) -> list[StoredFact]:
-    """All of the stream after a sequence."""
+    """All facts of the stream after a sequence."""
 
     return list(await insist(partial(BusJobLog(bus).read, ">", after=after)))
 
@@ -49,7 +49,7 @@ def of(found: Iterable[StoredFact], kind: type[E]) -> list[E]:
 
 
 async def count(bus: Bus, kind: type[Event]) -> set[str]:
-    """The keys under which such facts are stored, none while the broker is down; cheaper than reading the facts."""
+    """The keys of the stored facts of a class, empty while the broker is down; cheaper than reading the facts."""
     try:
         info = await bus.jetstream.stream_info(JOBS.name, subjects_filter=f"{kind.SUBJECT}.>")
     except (nats.errors.Error, nats.js.errors.Error, TimeoutError):
@@ -85,7 +85,7 @@ async def settled(bus: Bus, stream: str, *consumers: Consumer) -> bool:
 def require_balances(found: Sequence[StoredFact]) -> dict[UUID, int]:
     """Assert that each job has one reservation and one end, and that every entry is the sum of those before it.
 
-    What each job was charged.
+    Returns what each job was charged.
     """
     used: Counter[UUID] = Counter()
     open_: dict[UUID, dict[UUID, int]] = {}

@@ -90,13 +90,13 @@ _ANSWER: Final = re.compile(r"/answers/([0-9a-f-]{36})/[^/]+/[0-9a-f]{64}/\d+$")
 
 
 def account(number: int, tier: str = "pro") -> Account:
-    """One of many."""
+    """The account of this number."""
     assert tier in ("free", "pro")
     return Account(UUID(int=0xACC0 + number), "reader", "free" if tier == "free" else "pro", None, False)
 
 
 def find_assertion(claim: str) -> UUID:
-    """The assertion that a claim is; the claim names no time."""
+    """The assertion of a claim that names no time."""
     canonical, guard = normalise_v1norm1(claim, "en"), make_guard(claim, "").canonical_json()
     hashes = (sha256(each.encode()).hexdigest() for each in (canonical, guard))
     return assertion_id(NORMATIVE, "en", *hashes)
@@ -121,7 +121,7 @@ class _Models:
 
 
 class _NoWeb:
-    """Articles come as text."""
+    """No page can be fetched: articles are sent as text."""
 
     async def fetch(self, address: str, accepted_at: datetime) -> Article:
         raise NoArticle("FETCH_FAILED")
@@ -141,7 +141,7 @@ class AuditorProcess:
         self._task = asyncio.create_task(self._live())
 
     async def started(self) -> None:
-        """Wait until it takes messages."""
+        """Wait until the auditor takes messages."""
         ready = asyncio.create_task(self._ready.wait())
         await asyncio.wait({ready, self._task}, return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
@@ -149,7 +149,7 @@ class AuditorProcess:
             self._task.result()
 
     async def kill(self) -> None:
-        """End it at once. Its connection must be cut before, so that nothing it does while it ends is seen."""
+        """Kill the auditor. Its connection must be cut before, so that nothing it does while it ends is seen."""
         self.store.life = Life(1)
         if self._bus is not None:
             with suppress(OSError, nats.errors.Error):  # its line is cut
@@ -207,7 +207,7 @@ class AuditorProcess:
 
 
 async def _keep_running(fold: Concluder[OpenJob]) -> None:
-    """As a host does it: after a failure it begins again."""
+    """Run the fold as a host does: after a failure it begins again."""
     while True:
         with suppress(BusError, Retry):
             await fold.run()
@@ -233,7 +233,7 @@ class Instance:
 
     @property
     def texts(self) -> EphemeralTexts:
-        """The texts of all."""
+        """The texts that all processes share."""
         return EphemeralTexts(self.store, CLOCK)
 
     def count_answers(self) -> Counter[str]:
@@ -275,7 +275,7 @@ class Gateway:
         await self.jobs.cancel(found, uuid4())
 
     async def result(self, job_id: UUID) -> Any:
-        """What came out, as JSON."""
+        """The result of a job, as JSON."""
         found = await self.jobs.read(job_id)
         assert found is not None
         return json.loads(await self.jobs.read_result(found))

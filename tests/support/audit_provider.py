@@ -25,7 +25,7 @@ _STEPS: Final[Mapping[str, Step]] = {
     CLAIM_AUDIT.assess.prompt.text: "assess",
 }
 CALLS: Final[Mapping[Step, int]] = {"extract": 1, "analyse": 3, "assess": 1}
-"""What an undisturbed step takes."""
+"""The calls of an undisturbed step."""
 _BLOCK: Final = re.compile(r"<<<BEGIN (ARTICLE|CLAIM) ([0-9a-f]+)>>>\n(.*?)\n<<<END \1 \2>>>", re.DOTALL)
 
 
@@ -42,7 +42,7 @@ class Bill:
 
 @dataclass
 class AuditProvider(OpenAIServer):
-    """Answers by what it is asked.
+    """Answers by the step that a request is about.
 
     `troubles` are what the next calls about a claim or an article are answered with instead. `hold` leaves the next
     call of a step hanging, paid. Units: `seconds` that a call of a step takes.
@@ -65,7 +65,7 @@ class AuditProvider(OpenAIServer):
         super().__init__()
 
     def hold(self, step: Step, turn: int = 0) -> None:
-        """Take the money for the next such call and say nothing; `caught` has its bill."""
+        """Charge the next such call and never answer it; `caught` has its bill."""
         self._holding.add((step, turn))
         self.held.clear()
 

@@ -1,4 +1,4 @@
-"""What one job of an audit meets: a log, texts, articles and a model, all in memory."""
+"""The surroundings of one audit job: a log, texts, articles and a model, all in memory."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class World:
     def __init__(
         self, answer: Mapping[str, Any] | None = None, job: JobRequested | None = None, **request: Any
     ) -> None:
-        """`job`: one that is requested already, with this request's words."""
+        """`job`: a job that is requested already, whose words are this request's."""
         self.texts: dict[str, str] = {}
         self.articles: dict[str, Article | NoArticle] = {}
         self.clock = StillClock(NOW)
@@ -125,7 +125,7 @@ class World:
         self.memos[memo_id] = job_id
 
     async def again(self, job_id: UUID, options: AuditOptions | None = None, **changed: Any) -> JobExtracted:
-        """Another job about the same article; what was extracted for it."""
+        """Run another job about the same article; return its extraction."""
         given = {"job_id": job_id, "options": options or self.request.options, **changed}
         self.request = self.request.model_copy(update=given)
         return next(fact for fact in await self.whole() if isinstance(fact, JobExtracted))
@@ -189,7 +189,7 @@ class World:
         )
 
     async def deliver(self) -> list[Event]:
-        """One delivery of the request; the facts that it yielded."""
+        """Deliver the request once; return the facts that were yielded."""
         yielded = []
         async for fact in self.auditor.on_job_requested(self.request, 1):
             self.log.publish(fact)

@@ -53,7 +53,7 @@ class Bank:
         self._settlement = Settlement(self.log)
 
     async def live(self, steps: int) -> None:
-        """So many things happen; at the end all jobs are over and settled, some of them twice."""
+        """Take this many random steps; at the end all jobs are over and settled, some of them twice."""
         for _ in range(steps):
             before = len(self.entries)
             match self.draw.choice("aaagggggggcfssd"):
@@ -138,7 +138,7 @@ class Bank:
             self._store(end)
 
     async def _settle(self, job: Job | None) -> None:
-        """As one of two folds does it, which may come first or second, and lose against another entry."""
+        """Settle as one of two folds does, which may come first or second, and may lose against another entry."""
         if job is None:
             return
         assert job.requested is not None
@@ -154,7 +154,7 @@ class Bank:
         return self.draw.choice(found) if found else None
 
     def _runs(self, job: Job) -> list[UUID]:
-        """Runs of claims of its own; every other, as two follow one another about one assertion."""
+        """Runs of the job's own claims; every other number, since two in a row are about one assertion."""
         return [UUID(int=job.job_id.int << 8 | 2 * number) for number in range(10)]
 
     def _read(self, month: str) -> Period:
@@ -166,12 +166,12 @@ class Bank:
 
     @property
     def entries(self) -> list[CreditPosted]:
-        """All about credit."""
+        """All entries about credit."""
         return [each.event for each in self.log.facts.entries if isinstance(each.event, CreditPosted)]
 
 
 def require_sums(bank: Bank) -> None:
-    """Assert that each month's used and reserved are what was settled and is open, within its limit."""
+    """Assert that each month's used and reserved credit match what was settled and is open, within the limit."""
     settled: dict[UUID, dict[UUID, int]] = {}
     for each in bank.entries:
         if each.entry in ("SETTLED", "RELEASED"):

@@ -21,7 +21,7 @@ RESOLVE: Final = "/xrpc/com.atproto.identity.resolveHandle"
 
 @dataclass
 class Network:
-    """What the three servers answer, to be bent in tests. `error` is what the authors' server says instead."""
+    """What the three servers answer; tests change it. `error`: what the authors' server answers instead."""
 
     repository: Repository
     handles: dict[str, str] = field(default_factory=lambda: {HANDLE: DID})
@@ -44,7 +44,7 @@ class Network:
         return Answer(404)
 
     def serve(self, sites: Sites) -> dict[str, str]:
-        """Answer at these sites; where they are, by the names that settings have."""
+        """Answer at these sites; return their addresses by the names in the settings."""
 
         def answer(seen: Seen) -> Answer:
             return self.answer(seen.path, seen.query, sites.url)

@@ -14,7 +14,7 @@ from tests.support.factories import snapshot
 
 @dataclass
 class BrokersLog:
-    """History from the broker; the version is known anyway. `asked` counts the looks."""
+    """Reads history from the broker; the version is fixed. `asked` counts the reads."""
 
     bus: Bus
     asked: int = 0

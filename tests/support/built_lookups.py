@@ -21,7 +21,7 @@ from tlog.decision import prove_decision
 
 @dataclass
 class MemoryLookups:
-    """What readers get. `put_names` is every write; `left` writes are made before the process ends."""
+    """The published objects. `put_names` lists every write; after `left` writes the process ends."""
 
     objects: dict[str, bytes] = field(default_factory=dict)
     put_names: list[str] = field(default_factory=list)
@@ -71,12 +71,12 @@ class Lookups:
         self._done = 0
 
     def restart(self) -> None:
-        """Another process builds."""
+        """Let another process build."""
         self.metrics = SeenMetrics()
         self.builder = LookupBuilder(self.objects, self.notary.store, self.metrics, self.clock, is_witnessed=False)
 
     async def project(self, *events: Event) -> None:
-        """The projector applies what happens."""
+        """Have the projector apply these events."""
         self.tape.add(*events)
         store = store_at(self.url)
         await fill(store, self.tape.records[self._done :])
@@ -93,7 +93,7 @@ class Lookups:
         await self.notary.publisher.publish()
 
     async def publish(self, *events: Event) -> None:
-        """What happens is applied, signed and built; the names of what was written anew are in `put_names`."""
+        """Apply, sign and build these events; `put_names` has the names of the objects that were written."""
         await self.project(*events)
         await self.record()
         self.objects.put_names.clear()
@@ -101,7 +101,7 @@ class Lookups:
 
     @property
     def layout(self) -> Layout:
-        """What readers see first."""
+        """The layout that readers fetch first."""
         return Layout.model_validate_json(self.objects.objects[LAYOUT])
 
     def bucket(self, page: Page, bits: int | None = None) -> Bucket:
@@ -111,19 +111,19 @@ class Lookups:
         return Bucket.model_validate_json(unframe(self.objects.objects[bucket_object(bucket_of(key, bits), bits)]))
 
     def post(self, page: Page) -> Post | None:
-        """What is said of a post."""
+        """The post's entry in its bucket, or None."""
         key = post_key(page.post.platform, page.post.external_id).hex()
         return next((each for each in self.bucket(page).posts if each.key == key), None)
 
     def findings(self, page: Page) -> list[str]:
-        """The texts of what stands of a post, from documents that are proved."""
+        """The texts of a post's standing findings, from proved documents."""
         found = self.post(page)
         proven = [prove_decision(each.proof.encode(), POLICY) for each in found.versions] if found else []
         documents = [data for each in proven for j, data in each.documents.items() if j]
         return [json.loads(data)["text"] for data in documents]
 
     def retractions(self, day: date) -> Retractions:
-        """What was taken back on a day."""
+        """The retractions of a day."""
         return Retractions.model_validate_json(unframe(self.objects.objects[day_object(day)]))
 
     def holds(self, words: str) -> list[str]:

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def certificate_for(names: Sequence[str], folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """What a server of these names and a client that trusts it need."""
+    """TLS contexts for a server of these names and for a client that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])
     now = datetime.now(UTC)

@@ -10,7 +10,7 @@ _SHIM: Final = Path(__file__).with_name("clock_shim.c")
 
 
 class JumpingClock:
-    """How far a process' wall clock is off; its monotonic clock is left alone."""
+    """Sets how far a process' wall clock is off; the monotonic clock is not changed."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "clock-offset"
@@ -24,6 +24,6 @@ class JumpingClock:
         return {"LD_PRELOAD": str(self._library), "CLOCK_OFFSET_FILE": str(self._file)}
 
     def jump(self, offset_s: int) -> None:
-        """Be off by so much from now on, in all its processes."""
+        """Shift the wall clock of all these processes by this much from now on."""
         with self._file.open("r+b" if self._file.exists() else "wb") as file:  # in place: it is mapped
             file.write(offset_s.to_bytes(8, "little", signed=True))

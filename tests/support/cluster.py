@@ -1,6 +1,7 @@
 """Three brokers that are one cluster, each on a host of its own: a network namespace behind a bridge of ours.
 
-Everything made here carries the process id of who made it. What a killed run left behind is removed by the next one.
+Names of everything made here carry the id of the process that made it. What a killed run left behind is removed by the
+next one.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _numbers: Final = count(1)
 
 
 def require_root() -> None:
-    """Skip where no namespaces can be made; where a pipeline runs as root they must be."""
+    """Skip the test where no namespaces can be made; fail in a pipeline that runs as root."""
     if os.geteuid() != 0:
         pytest.skip("network namespaces and mounts need root")
     missing = [name for name in ("ip", "mount", "mkfs.ext4", "gcc") if shutil.which(name) is None]
@@ -52,7 +53,7 @@ def _run(*command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
 
 
 def sweep() -> None:
-    """Remove what runs that are no more have left behind."""
+    """Remove what runs whose process has ended left behind."""
     for line in Path("/proc/mounts").read_text().splitlines():
         _remove(line.split()[1], "umount", "-l")
     for line in _run("ip", "netns", "list", check=False).stdout.splitlines():
@@ -78,11 +79,11 @@ class Network:
         self.ours = f"{self._subnet}.254"
 
     def address(self, host: int) -> str:
-        """Where a host is."""
+        """The address of a host."""
         return f"{self._subnet}.{host}"
 
     def inside(self, host: int) -> tuple[str, ...]:
-        """What starts a program on a host."""
+        """The command prefix that starts a program on a host."""
         return ("ip", "netns", "exec", f"{self.name}n{host}")
 
     def cut(self, host: int) -> None:
@@ -95,7 +96,7 @@ class Network:
 
     @contextmanager
     def without(self, *hosts: int) -> Iterator[None]:
-        """Have these hosts cut off for a while, from us and from each other."""
+        """Cut these hosts off while the context lasts, from us and from each other."""
         for host in hosts:
             self.cut(host)
         try:
@@ -164,7 +165,7 @@ class Wire:
 
     @property
     def url(self) -> str:
-        """What the other node calls."""
+        """The address that the other node calls."""
         assert self._server is not None
         return f"nats://{self._network.ours}:{self._server.sockets[0].getsockname()[1]}"
 
@@ -225,13 +226,13 @@ class Disk:
         _run("mount", "-o", "loop,commit=600,noatime", str(self._image), str(self.at))  # the journal waits ten minutes
 
     def freeze(self) -> Path:
-        """What lies on the disk at this moment, whatever the kernel still holds back."""
+        """Copy what is on the disk at this moment, without what the kernel has not written yet."""
         left = self._image.with_suffix(".left")
         _run("cp", "--sparse=always", str(self._image), str(left))
         return left
 
     def restore(self, left: Path) -> None:
-        """Come back with that, and nothing else."""
+        """Replace the disk with such a copy."""
         _run("umount", str(self.at))
         left.replace(self._image)
         self._mount()
@@ -267,7 +268,7 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        """All of them, as an operator names them."""
+        """The addresses of all nodes, as in an operator's settings."""
         return ",".join(f"nats://{self.network.address(node)}:{CLIENT}" for node in self.nodes)
 
     @property
@@ -280,7 +281,7 @@ class Cluster:
         return f"http://{self.network.address(node)}:{MONITOR}"
 
     def start(self, node: int) -> None:
-        """Start a node over what it left."""
+        """Start a node over the data that it left."""
         address = self.network.address(node)
         config: dict[str, Any] = {
             "server_name": f"node{node}",
@@ -333,7 +334,7 @@ class Cluster:
         self._processes[node].send_signal(signal.SIGSTOP)
 
     def resume(self, node: int) -> None:
-        """Let it go on."""
+        """Let a paused node go on."""
         self._processes[node].send_signal(signal.SIGCONT)
 
     async def healthy(self, *nodes: int, within_s: float = 60.0) -> None:

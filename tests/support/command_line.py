@@ -23,7 +23,7 @@ def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[
 
 
 def leaves() -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Those that do something."""
+    """The commands, without groups."""
     return ((path, command) for path, command in commands() if not isinstance(command, click.Group))
 
 

@@ -43,7 +43,7 @@ class Log:
         self.refuse = 0
 
     def store(self, event: Event) -> bool:
-        """Whether it was stored; a repetition and a once-event that comes too late are not."""
+        """Store an event; return False for a repetition, and for a once-event that comes too late."""
         try:
             self.facts.publish(event)
         except PublishConflict:
@@ -66,7 +66,7 @@ class Log:
 
 @dataclass
 class Texts:
-    """What was removed."""
+    """Records the texts that were removed."""
 
     folders: list[str] = field(default_factory=list)
     texts: list[EphemeralRef] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Fold:
             self.mark = min((since - 1 for _, since in self.open.values()), default=self.position)
 
     async def restarted(self) -> Fold:
-        """What takes over after it died."""
+        """The fold of the process that takes over after this one died."""
         return Fold(self.log, self.texts, self.mark)
 
     async def _apply(self, fact: StoredFact, *, close: bool) -> None:

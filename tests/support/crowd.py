@@ -12,7 +12,7 @@ CONNECTING: Final = b"GET /events HTTP/1.1\r\nhost: errata.example\r\nlast-event
 
 
 async def _come_back(address: tuple[str, int], every_s: float) -> None:
-    """Read all of history for a while, leave, and begin anew."""
+    """Connect, read history from the start for a while, disconnect, and repeat."""
     while True:
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(every_s):
@@ -40,7 +40,7 @@ def _run(address: tuple[str, int], clients: int, every_s: float) -> None:
 
 @contextmanager
 def crowd(address: tuple[str, int], *, clients: int, every_s: float) -> Iterator[None]:
-    """Have so many clients connect to `/events`, each once in `every_s`, for as long as the context lasts."""
+    """Have this many clients connect to `/events`, each once in `every_s`, while the context lasts."""
     process = get_context("spawn").Process(target=_run, args=(address, clients, every_s), daemon=True)
     process.start()
     try:

@@ -1,4 +1,4 @@
-"""What one webhook or one held claim meets: a log, words, secrets and a receiver, or readers, all in memory."""
+"""The surroundings of one webhook or held claim: a log, words, secrets and a receiver, or readers, in memory."""
 
 from __future__ import annotations
 
@@ -161,11 +161,11 @@ class HeldWorld:
         self.ended.append(state)
 
     def curator(self) -> Holds:
-        """One of them."""
+        """Another curator over the same log."""
         return Holds(self, self, self, self.clock, self.rules, self.find_effect, second_look=self)
 
     async def handle(self, event: ClaimHeld, *, crash_after: int = 9) -> None:
-        """One delivery, which publishes so many facts before its worker dies."""
+        """Deliver once; the worker dies after it has published `crash_after` facts."""
         async for fact in self.curator().on_claim_held(event, 1):
             if not crash_after:
                 return

@@ -31,7 +31,7 @@ TEXT: Final = "A walk in the park. The Moon is made of cheese."
 W1: Final = signing_key("witness.example/w1", Algorithm.COSIGNATURE)
 W2: Final = signing_key("witness.example/w2", Algorithm.COSIGNATURE)
 NEW_KEY: Final = SigningKey(LOG_KEY.name, Algorithm.ED25519, bytes(32))
-"""What replaces the log's key."""
+"""The key that replaces the log's key."""
 POLICY: Final = Policy((Log(LOG_KEY.verifier),), (Witness("w1", W1.verifier), Witness("w2", W2.verifier)), quorum="w1")
 
 FINDINGS: Final[list[dict[str, JsonValue]]] = [

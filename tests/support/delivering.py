@@ -66,7 +66,7 @@ async def worker(
     on_exhausted: OnExhausted | None = None,
     keep: StoreAnswer | None = None,
 ) -> AsyncIterator[Delivery]:
-    """One process' worth of delivery, on a connection of its own."""
+    """A delivery like that of one process, on a connection of its own."""
     async with connect(url, name="worker") as bus:
         await bus.jetstream.add_consumer(ERRATA.name, topology.consumer_config(consumer))
         delivery = Delivery(bus, Telemetry(), store_answer=keep)
@@ -76,7 +76,7 @@ async def worker(
 
 
 class Calls:
-    """A handler's deliveries: who asked, which attempt, when."""
+    """Records a handler's deliveries: which observation, which attempt, when."""
 
     def __init__(self, behave: Callable[[Any, int], list[Event]] = lambda event, attempt: [seen(event)]) -> None:
         self.made: list[tuple[UUID, int, float]] = []
@@ -127,7 +127,7 @@ def rejected(key: UUID, claim: UUID | None = None) -> ClaimRejected:
 
 
 async def until(true: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
-    """Wait until a condition, plain or asynchronous, holds; its value."""
+    """Wait until a condition, plain or asynchronous, holds; return its value."""
     began = monotonic()
     async with asyncio.timeout(within_s):
         while True:

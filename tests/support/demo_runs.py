@@ -56,7 +56,7 @@ async def investigate(text: str, model: DemoModel = MODEL) -> tuple[list[Decisio
 
 
 async def submitted(text: str) -> list[ClaimPayload]:
-    """All claims that a run hands in."""
+    """All claims that a run submits."""
     return [each.value for each in (await investigate(text))[0] if isinstance(each.value, ClaimPayload)]
 
 

@@ -10,7 +10,7 @@ from kit.web import Resolver
 
 
 class Diverted(httpcore.AsyncNetworkBackend):
-    """Notes which address is connected to and leads to a loopback server instead."""
+    """Records which address is connected to, and connects to a loopback server instead."""
 
     def __init__(self, port: int, refusing: Iterable[str] = ()) -> None:
         self.connected: list[tuple[str, int]] = []
@@ -33,7 +33,7 @@ class Diverted(httpcore.AsyncNetworkBackend):
 
 
 def resolver(*answers: Sequence[str]) -> tuple[Resolver, list[str]]:
-    """Gives each answer once, the last again and again; also the names it was asked for."""
+    """A resolver that gives each answer once and the last one repeatedly, and the list of names it was asked for."""
     asked: list[str] = []
 
     async def resolve(host: str) -> Sequence[str]:

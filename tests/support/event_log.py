@@ -29,7 +29,7 @@ class MemoryEvents:
     _told: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell(self, subject: str, data: bytes = b"{}", *, skip: int = 0) -> int:
-        """Append a message, `skip` sequences further on; its sequence."""
+        """Append a message, `skip` sequences further on; return its sequence."""
         sequence = (self.messages[-1].sequence if self.messages else 0) + 1 + skip
         self.messages.append(StoredMessage("ERRATA", sequence, subject, data, MOMENT))
         self._told.set()
@@ -55,7 +55,7 @@ class MemoryEvents:
         return self.messages[-1].sequence if self.messages else 0
 
     def reading(self, subject: str) -> int:
-        """How many follow this subject now."""
+        """How many readers follow this subject now."""
         return sum(_matches(subject, patterns) for patterns in self._readers)
 
     async def follow(self, after: int, patterns: Sequence[str]) -> AsyncGenerator[Sequence[StoredMessage], None]:

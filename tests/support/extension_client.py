@@ -128,7 +128,7 @@ class Extension:
         return await until(over, f"investigation {investigation_id} is over", within_s=within_s)
 
     async def investigated(self, observation: Json, *, within_s: float = 30.0) -> tuple[Json, str, Json]:
-        """The whole way of a reader who wants to know now: what was registered, the run's id, and the result."""
+        """Register, request and await an investigation: what was registered, the run's id, and the result."""
         version = await self.register(observation)
         await self.view(version["postVersionId"])
         asked = await self.investigate(version["postVersionId"])
@@ -219,7 +219,7 @@ def checked_status(answer: Json, *, dated: bool = False) -> Json:
 
 
 def keys(answer: Any, *expected: str) -> None:
-    """The extension rejects an object that has a key more or less."""
+    """Assert the exact keys: the extension rejects an object that has a key more or less."""
     assert isinstance(answer, dict)
     assert answer.keys() == set(expected), sorted(answer.keys() ^ set(expected))
 

@@ -76,7 +76,7 @@ def page(html: str = f"<p>{TEXT}</p>", **given: Any) -> CanonicalPage:
 
 
 def received(seen: Observation | None = None) -> ObservationReceived:
-    """The gateway accepted it."""
+    """The gateway accepted an observation."""
     return ObservationReceived(observation=seen or observation())
 
 
@@ -86,7 +86,7 @@ def fetched(seen: Observation | None = None, served: CanonicalPage | None = None
 
 
 def unavailable(seen: Observation | None = None) -> CanonicalUnavailable:
-    """The site did not."""
+    """The site did not serve the page."""
     return CanonicalUnavailable(observation=seen or observation(), reason="timeout")
 
 
@@ -112,7 +112,7 @@ def snapshot(text: str = TEXT, **given: Any) -> InvestigationInput:
 
 
 def requested(**given: Any) -> InvestigationRequested:
-    """Somebody wants it investigated."""
+    """An investigation is requested."""
     return InvestigationRequested(
         **{
             "investigation_id": INVESTIGATION_ID,
@@ -278,7 +278,7 @@ def held(quote: str = QUOTE, **given: Any) -> ClaimHeld:
 
 
 def rejected(quote: str = QUOTE, **given: Any) -> ClaimRejected:
-    """The candidate did not."""
+    """The candidate was rejected."""
     return ClaimRejected(
         **{
             "investigation_id": INVESTIGATION_ID,
@@ -291,7 +291,7 @@ def rejected(quote: str = QUOTE, **given: Any) -> ClaimRejected:
 
 
 def validation_failed(quote: str = QUOTE, **given: Any) -> ClaimValidationFailed:
-    """No verdict could be had."""
+    """No verdict was possible."""
     return ClaimValidationFailed(
         **{
             "investigation_id": INVESTIGATION_ID,
@@ -319,7 +319,7 @@ def validation_retry_scheduled(quote: str = QUOTE, attempt: int = 1, **given: An
 
 
 def validation_started(quote: str = QUOTE, **given: Any) -> ClaimValidationStarted:
-    """A model is about to be asked about it."""
+    """A model is about to be asked about the candidate."""
     return ClaimValidationStarted(
         **{
             "investigation_id": INVESTIGATION_ID,

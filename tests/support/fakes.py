@@ -1,6 +1,6 @@
-"""What handlers ask for, in memory: a log that keeps the rules of the real one, texts, keys, a scripted model.
+"""The ports of handlers in memory: a log that keeps the rules of the real one, texts, keys, a scripted model.
 
-Each fake goes in through the front http, as an argument; nothing is patched.
+Each fake is passed as an argument; nothing is patched.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from tests.support.logged import entry
 
 @dataclass
 class Handled:
-    """What came of one delivery: facts, and whether the handler gave up."""
+    """The outcome of one delivery: facts, and whether the handler gave up."""
 
     facts: list[Event] = field(default_factory=list)
     gave_up: Retry | Reject | Superseded | PublishConflict | None = None
@@ -224,7 +224,7 @@ class StillClock:
         return f"{self._ids:043}"
 
     def jump(self, seconds: float) -> None:
-        """Set the time of day to another one; nothing gets older by it."""
+        """Change the wall clock; the monotonic clock stays."""
         self.time += timedelta(seconds=seconds)
 
     def pass_by(self, seconds: float) -> None:
@@ -233,7 +233,7 @@ class StillClock:
         self._seconds += seconds
 
     def wait_for_the_next(self, outcome: Handled) -> None:
-        """A delivery that was put off comes back as late as it was asked to."""
+        """Move the clock to the time at which a delivery that was put off comes back."""
         if isinstance(outcome.gave_up, Retry):
             self.pass_by(outcome.gave_up.after_s)
 
@@ -262,7 +262,7 @@ class FixedPages:
 
 
 class ListedSources:
-    """Says of each source what is listed for its title, else that its words were found; remembers what was asked."""
+    """Gives each source the outcome listed for its title, else `found`; records what was asked."""
 
     def __init__(self, **statuses: SourceStatus) -> None:
         self.asked: list[str] = []
@@ -274,7 +274,7 @@ class ListedSources:
 
 
 def checked(source: Source, status: SourceStatus = "found") -> Evidence:
-    """What looking a source up brought."""
+    """The evidence of a source that was looked up."""
     if status in ("unavailable", "unchecked"):
         return Evidence(CheckedSource(url=source.url, status=status, reason="http_404"))
     data = source.snippet.encode()
@@ -284,7 +284,7 @@ def checked(source: Source, status: SourceStatus = "found") -> Evidence:
 
 
 class FixedPriors:
-    """The same earlier result for every version; remembers whose was asked for."""
+    """Gives the same earlier result for every version; records for which it was asked."""
 
     def __init__(self, prior: Prior | None = None) -> None:
         self.known = prior
@@ -338,7 +338,7 @@ Verdict = Finished[Review]
 
 
 class ScriptedModel:
-    """Plays runs and verdicts in the order given, the last of each again and again; remembers what it was asked."""
+    """Plays runs and verdicts in the order given, the last of each repeatedly; records what it was asked."""
 
     labelled_demo = False
     sees_pictures = True
@@ -400,7 +400,7 @@ def without_credit() -> ModelError:
 
 
 def final(status_code: int = 401) -> ModelError:
-    """A failure that will not."""
+    """A failure that will not pass."""
     return ModelError("NON_RETRYABLE", "the provider refused", name="Refused", status_code=status_code)
 
 

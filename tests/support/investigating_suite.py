@@ -44,7 +44,7 @@ from tests.support.investigating import Journal, Looker
 
 
 def submit(quote: str, call_id: str = "call-1") -> Decision[ClaimPayload | UUID]:
-    """The model hands in a claim."""
+    """The decision with which a model submits a claim."""
     return Decision(call_id, payload(quote))
 
 

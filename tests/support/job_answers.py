@@ -142,7 +142,7 @@ def accepted(job: FakeJob) -> JobAccepted:
 
 
 def repeated(job: FakeJob) -> JobRepeated:
-    """200, of a request that was made before."""
+    """200, for a request that was made before."""
     return JobRepeated(
         job_id=uuid_of(job),
         status=job.status,

@@ -41,7 +41,7 @@ KEY: Final = "oe_of-alice"
 TEXT: Final = "The sky is blue. Unemployment rose to 4 percent."
 ARTICLE: Final = {"input_text": TEXT}
 COMPLETE: Final = 438_000
-"""What the usual job reserves. Units: micro-dollars, as below."""
+"""The reservation of the usual job. Units: micro-dollars, as below."""
 TERMS: Final = Terms(10_000_000, hard=True, max_open_jobs=5)
 
 
@@ -95,7 +95,7 @@ def stored(bench: Bench) -> list[type[Event]]:
 
 
 def spend(bench: Bench, micro_usd: int, account: Account = ALICE) -> None:
-    """Let an account have used so much this month."""
+    """Let an account have used this much this month."""
     bench.jobs.add(adjust(period_of(bench, account), TERMS, uuid4(), micro_usd))
 
 

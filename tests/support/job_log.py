@@ -26,7 +26,7 @@ class MemoryJobLog:
     """Facts in order; once-events only where they follow, and of several all or none.
 
     `meanwhile` is called once before the next facts are stored, as a rival would come first. `loses_answers`: facts are
-    stored, and whoever sent them does not learn it. `lag`: so many facts only the leader has, and no replica yet.
+    stored, and the sender gets no answer. `lag`: the number of facts that only the leader has, and no replica yet.
     """
 
     clock: Clock

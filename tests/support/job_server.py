@@ -79,7 +79,7 @@ class JobServer:
         self.closing = threading.Event()
 
     def fail(self, route: str, *faults: Fault) -> None:
-        """Let the next requests of a route, as `POST /v1/analyze`, fail so. A job's id is written `{id}`."""
+        """Let the next requests of a route such as `POST /v1/analyze` fail like this. A job's id is written `{id}`."""
         self.faults.setdefault(route, deque()).extend(faults)
 
     def count(self, route: str) -> int:

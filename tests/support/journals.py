@@ -1,4 +1,4 @@
-"""A journal over a real broker, whoever reads it."""
+"""A journal over a real broker, for any service that reads it."""
 
 from __future__ import annotations
 

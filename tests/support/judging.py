@@ -42,7 +42,7 @@ class Journal(Protocol):
 
 
 def following(event: Event, last: int) -> Event:
-    """The fact as its teller would store it."""
+    """The fact as its publisher would store it."""
     return event.model_copy(update={"follows": last}) if isinstance(event, OnceEvent) else event
 
 

@@ -54,7 +54,7 @@ class Line:
                 writer.transport.abort()
 
     def heal(self) -> None:
-        """Behave again; what was held back is said now."""
+        """Behave again; data that were held back are sent now."""
         self._is_cut = False
         self._open.set()
         self._dead = asyncio.Event()  # connections made before keep the old one

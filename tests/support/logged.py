@@ -19,7 +19,7 @@ def entry(sequence: int, event: Event) -> StoredFact:
 
 
 def logged(*events: Event, first: int = 1, apart: int = 1) -> list[StoredFact]:
-    """Facts in the order of the log, the first at this place and each so far from the last."""
+    """Facts in the order of the log, from the sequence `first` on, `apart` sequences apart."""
     return [entry(first + apart * number, event) for number, event in enumerate(events)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 
 
 async def rounds_during(work: Awaitable[object]) -> int:
-    """How often the loop came round until the work was done; what never waits leaves it hardly any."""
+    """How often the loop came round until the work was done; work that never yields leaves hardly any rounds."""
     rounds = 0
 
     async def count() -> None:

@@ -18,7 +18,7 @@ class Life:
         self._at = at
 
     def touch(self) -> None:
-        """One line further."""
+        """Count a contact, and end the process at the chosen one."""
         self.contacts += 1
         if self.contacts == self._at:
             raise Killed

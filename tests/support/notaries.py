@@ -1,4 +1,4 @@
-"""A decision log over a real database, with a objects in memory that fails where a test wants it."""
+"""A decision log over a real database, with objects in memory that fail where a test wants it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Killed(BaseException):
 
 @dataclass
 class MemoryObjects:
-    """What others can read. `notes` are all that were ever there; `left` writes are made before the process ends."""
+    """The published objects. `notes` are all that were ever published; after `left` writes the process ends."""
 
     objects: dict[str, bytes] = field(default_factory=dict)
     notes: list[bytes] = field(default_factory=list)
@@ -63,7 +63,7 @@ class MemoryObjects:
         return Checkpoint.parse(Note.parse(self.objects[CHECKPOINT]).text)
 
     def leaves(self) -> list[bytes]:
-        """All that the newest note covers."""
+        """The published leaves that the newest note covers."""
         size = self.checkpoint().size if CHECKPOINT in self.objects else 0
         bundles = [Bundle(number, min(WIDTH, size - number * WIDTH)) for number in range(-(-size // WIDTH))]
         return [leaf for each in bundles for leaf in decode_bundle(each, self.objects[each.path])]
@@ -76,7 +76,7 @@ async def no_witness(_: StoredCheckpoint) -> Sequence[Signature]:
 
 @dataclass
 class Instance:
-    """A notary over one database and one objects."""
+    """A notary over one database and one set of objects."""
 
     url: str
     objects: MemoryObjects

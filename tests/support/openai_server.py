@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 GENERATORS_IN_A_CHAIN: Final = 12
-"""How many read one answer, from the client's events down to the connection; each is ended by the one above."""
+"""How many generators read one answer, from the client's events to the connection; each is ended by the one above."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ async def openai_server(fake: OpenAIServer | None = None) -> AsyncIterator[OpenA
 
 
 async def _end_generators() -> None:
-    """End what was still reading an answer that was cut off while its loop runs; later it could not be ended."""
+    """End generators that still read an answer that was cut off, while their loop runs; later that is impossible."""
     gc.collect(1)
     for _ in range(GENERATORS_IN_A_CHAIN):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What a system holds, read behind its back: every row, every fact, and whether all work is done.
+"""Reads directly what a system holds: every row, every fact, and whether all work is done.
 
 Two systems that were told the same hold the same rows, whatever happened on the way. Only where a fact stands in its
 stream may differ, so those columns can be left out.
@@ -121,12 +121,12 @@ class Oracle:
         return await (await self._session.execute(query, parameters)).fetchone()
 
     async def execute(self, statement: LiteralString, *parameters: object) -> int:
-        """Change something that nobody should change; how many rows."""
+        """Change something that must not be changed; return the number of rows."""
         async with await open_session(self._url) as db:
             return (await db.execute(statement, parameters)).rowcount
 
     async def forge(self, statement: LiteralString, *parameters: object) -> int:
-        """The same as somebody who owns the database server and has switched its guards off."""
+        """As `execute`, but as the owner of the database server, with its guards switched off."""
         async with await open_session(self._url, options="-c session_replication_role=replica") as db:
             return (await db.execute(statement, parameters)).rowcount
 

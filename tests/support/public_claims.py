@@ -12,13 +12,13 @@ from tests.unit.projector.histories import Tape, uid
 
 SHIPS, LAMPS, TIDES = (entry_id(claim_id_of(name)) for name in ("Ships sail.", "Lamps burn.", "Tides turn."))
 SECRET: Final = "Tides <script>alert(1)</script> turn."
-"""What the hidden claim says."""
+"""The words of the hidden claim."""
 SUGGESTED: Final = "Against: https://port.example/log\nIt lists <b>no</b> ship at noon."
 """Evidence that a moderator accepted."""
 
 
 def claims() -> Instance:
-    """What happened."""
+    """The facts of the small catalogue."""
     instance = one_job()
     start = len(instance.events)
     for event in instance.whole(uid("another job"), uid("account"), ("Tides turn.",)):
@@ -39,7 +39,7 @@ def claims() -> Instance:
 
 
 async def tell_claims(database_url: str, *others: Tape) -> Instance:
-    """Project it, and then others of its stream."""
+    """Project the small catalogue, and then other facts of its stream."""
     instance = claims()
     for record in (each for tape in others for each in tape.records):
         instance.tape.raw(record.subject, record.data)

@@ -1,4 +1,4 @@
-"""An instance that has published a finding, and whoever looks at it everywhere."""
+"""An instance that has published a finding, and ways to read it everywhere."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WINDOW: Final = """{ publicMetrics(windowStart: "2020-01-01T00:00:00Z", windowEn
 
 
 class Published:
-    """An instance that has published a finding, and whoever looks at it everywhere."""
+    """An instance that has published a finding, and ways to read it everywhere."""
 
     def __init__(self, running: Running, database_url: str) -> None:
         self.running = running

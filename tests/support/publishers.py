@@ -29,7 +29,7 @@ class FixedScores:
 
 
 def tape_of_publishers() -> AuditTape:
-    """One that was scored and rated, and one that was only rated."""
+    """A publisher that was scored and rated, and one that was only rated."""
     tape = AuditTape()
     rated = PublisherRated(
         publisher_id=publisher_id("for.example"),

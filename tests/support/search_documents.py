@@ -140,7 +140,7 @@ async def fill_documents(db: Session, count: int, *, sentences: int = 6) -> None
 
 
 async def exhaustive(db: Session, words: str | None, filters: Filters, limit: int) -> list[UUID]:
-    """The answer of somebody who reads everything."""
+    """The answer found by reading every document."""
     found = await db.execute(
         """SELECT investigation_id FROM search_document
         WHERE (%(words)s::text IS NULL OR position(lower(%(words)s) IN body) > 0)

@@ -23,7 +23,7 @@ from tests.unit.projector.histories import Tape
 
 
 class ClockAt:
-    """A clock that stands."""
+    """A clock that stands still."""
 
     def __init__(self, moment: datetime) -> None:
         self.moment = moment

@@ -85,13 +85,13 @@ class Sites:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port that the server listens on."""
         assert self._server is not None
         return int(self._server.sockets[0].getsockname()[1])
 
     @property
     def url(self) -> str:
-        """Its origin."""
+        """The origin of all sites."""
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     def fail(self, fault: Fault, times: int = 1_000_000) -> None:
@@ -100,12 +100,12 @@ class Sites:
         self._released.clear()
 
     def heal(self) -> None:
-        """Behave again, and let go of whoever was kept waiting."""
+        """Behave again, and release requests that were kept waiting."""
         self._fault = None
         self._released.set()
 
     async def seen(self, count: int, *, within_s: float = 20.0) -> None:
-        """Wait until so many requests have arrived."""
+        """Wait until this many requests have arrived."""
         async with asyncio.timeout(within_s), self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests) >= count)
 

@@ -141,14 +141,14 @@ class Instance:
             await process.kill()
 
     async def begin(self, *claims: str, **options: Any) -> str:
-        """Ask for a job; its id."""
+        """Request a job; return its id."""
         body = {"input_text": " ".join(claims), "options": {"max_claims": 10, **options}}
         answer = await self.client.post("/v1/analyze", json=body)
         assert answer.status_code == 202, answer.text
         return str(answer.json()["job_id"])
 
     async def wait(self, job_id: str) -> dict[str, Any]:
-        """The job when it is over."""
+        """Wait for the job's end; return the job."""
 
         async def over() -> dict[str, Any] | None:
             answer = await self.client.get(f"/v1/jobs/{job_id}", headers={"prefer": "wait=20"})

@@ -37,11 +37,11 @@ START_WITHIN_S = 120.0
 STOP_WITHIN_S = 40.0
 POLL_MIN_S = 0.01
 POLL_MAX_S = 0.1
-"""Between two questions, which take processor time from what is waited for."""
+"""The longest pause between two checks, which take processor time from what is waited for."""
 TAIL_LINES = 25
 
 REFUSALS = frozenset({"fact refused", "transcript refused"})
-"""What a process logs when something that was told is not shown: data is lost, and no answer says so."""
+"""What a process logs when a fact is refused: data is lost, and no answer says so."""
 
 T = TypeVar("T")
 
@@ -53,12 +53,12 @@ class NotInTime(AssertionError):
 
 
 def pause_after(waited_s: float) -> float:
-    """How long to wait until the next question: a tenth of what was waited so far, within bounds."""
+    """How long to wait until the next check: a tenth of the wait so far, within bounds."""
     return min(max(POLL_MIN_S, waited_s / 10), POLL_MAX_S)
 
 
 async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, within_s: float = 60.0) -> T:
-    """Wait for a condition; its first true value. A server that did not answer, or not in time, is asked again.
+    """Wait for a condition; return its first true value. A server that did not answer in time is asked again.
 
     Raises: NotInTime: with the last value and what was waited for.
     """
@@ -147,7 +147,7 @@ class Process:
         self._child.send_signal(number)
 
     async def ended(self, *, within_s: float = STOP_WITHIN_S) -> int:
-        """Wait for its end; the exit code."""
+        """Wait for the end of the process; return its exit code."""
 
         async def over() -> bool:
             return not self.alive
@@ -187,7 +187,7 @@ class System:
 
     @property
     def url(self) -> str:
-        """The gateway."""
+        """The address of the gateway."""
         return next(process.url for process in self.processes.values() if process.url and process.alive)
 
     @property
@@ -197,7 +197,7 @@ class System:
 
     @property
     def nats_url(self) -> str:
-        """The broker."""
+        """The address of the broker."""
         return self.settings.get("OPENERRATA_NATS_URL") or self._endpoint("nats_url")
 
     @property

@@ -24,7 +24,7 @@ LOG_KEY = signing_key(ORIGIN)
 
 
 def leaf_hashes(count: int, branch: str = "") -> list[Hash]:
-    """The hashes of so many leaves; another branch has other leaves."""
+    """The hashes of `count` leaves; another branch has other leaves."""
     return [hash_leaf(f"{branch}{each}".encode()) for each in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""A line to the broker that stops a client at an exact word: a fact it publishes, or an acknowledgement it sends.
+"""A proxy to the broker that stops a client at an exact message: a fact it publishes, or an acknowledgement it sends.
 
 Killing a process there leaves the log in a known state, which no random moment does.
 """
@@ -40,7 +40,7 @@ def fact(kind: type[Event], fate: Fate, nth: int = 1) -> Word:
 
 
 def acknowledgement(consumer: Consumer, nth: int = 1) -> Word:
-    """That a delivery is done; a heartbeat has a body."""
+    """The acknowledgement of a delivery; a heartbeat differs by having a body."""
     return Word(f"$JS.ACK.{stream_of(consumer.event).name}.{consumer.name}.", "lost", nth, empty=True)
 
 
@@ -86,16 +86,16 @@ class Trap(Line):
         self.sprung.clear()
 
     def discard(self, word: Word) -> None:
-        """Wait for this one no longer."""
+        """Stop waiting for this word."""
         self._heard.pop(word, None)
 
     def reset(self) -> None:
-        """Hang up on whoever was caught, so that nothing it said can still arrive, and carry calls again."""
+        """Disconnect the caught client, so that nothing it sent can still arrive, and forward connections again."""
         self._heard.clear()
         self.rearm()
 
     def rearm(self) -> None:
-        """The same, and wait for the next of the words."""
+        """Reset, and wait for the next of the words."""
         self.caught = None
         self.sprung.clear()
         self.confirmed.clear()

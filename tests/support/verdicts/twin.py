@@ -115,7 +115,7 @@ def count_families(hits: Sequence[Json]) -> int:
 
 
 def is_weak(hit: Json) -> bool:
-    """Whether anybody may publish there."""
+    """Whether anybody may publish on the page's host."""
     host = _host(hit["url"]) or ""
     return any(f".{host}".endswith(f".{weak}") for weak in LIMITS["weakHosts"])
 
