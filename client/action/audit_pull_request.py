@@ -20,7 +20,7 @@ from typing import Any, Final
 import httpx
 
 from openerrata_client import AsyncClient, CacheOnlyResult, FullResult, OpenErrataError, Options
-from openerrata_client.command import COULD_NOT, INTERRUPTED, cancel_and_say, exit_status
+from openerrata_client.command import INTERRUPTED, NO_VERDICT, cancel_and_say, exit_status
 from openerrata_client.types import AnalysedClaim
 
 MARK: Final = "<!-- openerrata-audit -->"
@@ -46,7 +46,7 @@ class Outcome:
     @property
     def status(self) -> int:
         """As the exit status of `openerrata-audit`."""
-        return COULD_NOT if self.result is None else exit_status(self.result)
+        return NO_VERDICT if self.result is None else exit_status(self.result)
 
 
 class Forge:
@@ -190,7 +190,7 @@ def main() -> int:
         return _audit_pull_request(os.environ)
     except (OpenErrataError, httpx.HTTPError) as error:
         print(str(error).partition("\n")[0], file=sys.stderr)
-        return COULD_NOT
+        return NO_VERDICT
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -214,7 +214,7 @@ def _audit_pull_request(environment: Mapping[str, str]) -> int:
         chosen = changed[:most]
         outcomes = asyncio.run(audit_all(chosen, options))
         findings = sum(each.status == 1 for each in outcomes)
-        failed = sum(each.status == COULD_NOT for each in outcomes)
+        failed = sum(each.status == NO_VERDICT for each in outcomes)
         comment = describe(outcomes, len(changed) - len(chosen))
         # first what cannot fail: it was paid for, and a token may not be allowed to comment
         with Path(environment["GITHUB_OUTPUT"]).open("a") as output:
@@ -224,7 +224,7 @@ def _audit_pull_request(environment: Mapping[str, str]) -> int:
         print(f"{len(outcomes) - failed} audited, {findings} not well supported, {failed} could not be audited")
         forge.write_comment(comment)
     if outcomes and failed == len(outcomes):
-        return COULD_NOT
+        return NO_VERDICT
     return int(findings > 0 and environment["AUDIT_FAIL_ON_FINDINGS"] == "true")
 
 

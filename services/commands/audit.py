@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from openerrata_client.command import CouldNot, make_command
+from openerrata_client.command import NoVerdict, make_command
 from services.commands.shared import handle_errors
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ def _end_with_its_status(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except click.ClickException as error:
-            raise CouldNot(error.format_message()) from error
+            raise NoVerdict(error.format_message()) from error
 
     return wrapped
 

@@ -25,7 +25,7 @@ from openerrata_client.events import Event
 from openerrata_client.types import CacheOnlyResult, FullResult, Options
 
 WELL_SUPPORTED: Final = "WELL-SUPPORTED"
-COULD_NOT: Final = 2
+NO_VERDICT: Final = 2
 INTERRUPTED: Final = 130
 _PAGE: Final = re.compile(
     r"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|\?xml|html|head|body)\b", re.IGNORECASE | re.DOTALL
@@ -45,17 +45,17 @@ no verdict. Ctrl-C cancels the job. The key of the account is read from OPENERRA
 """
 
 
-class CouldNot(click.ClickException):
+class NoVerdict(click.ClickException):
     """Ends the process with the exit status of an audit without a verdict."""
 
-    exit_code = COULD_NOT
+    exit_code = NO_VERDICT
 
 
 def exit_status(result: FullResult | CacheOnlyResult) -> int:
     """The exit status of the process."""
     assessment = result.article_holistic_assessment
     if assessment is None:
-        return COULD_NOT
+        return NO_VERDICT
     return 0 if assessment.overall_verdict == WELL_SUPPORTED else 1
 
 
@@ -102,15 +102,15 @@ def make_command(name: str) -> click.Command:
             result, output = asyncio.run(work)
             _print(output)
         except TimeoutError:
-            raise CouldNot(f"not done within {timeout:g} s; --timeout allows more") from None
+            raise NoVerdict(f"not done within {timeout:g} s; --timeout allows more") from None
         except UnicodeDecodeError as error:
-            raise CouldNot(f"{article} is not text in UTF-8 (byte {error.start}): {_ADVICE}") from None
+            raise NoVerdict(f"{article} is not text in UTF-8 (byte {error.start}): {_ADVICE}") from None
         except OSError as error:
-            raise CouldNot(
+            raise NoVerdict(
                 f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
             ) from None
         except OpenErrataError as error:
-            raise CouldNot(str(error).partition("\n")[0]) from None
+            raise NoVerdict(str(error).partition("\n")[0]) from None
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             context.exit(INTERRUPTED)
