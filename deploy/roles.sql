@@ -2,7 +2,7 @@
 --   psql -v login=openerrata -v reader=… -v projector=… -v operator=… -v curator=… \
 --     -v notary=… -f deploy/roles.sql openerrata
 -- `login` is the owner: it migrates and runs the operator's commands. The others are passwords; in a container of
--- PostgreSQL they come from its environment. A role without one can log in only where the server asks for none.
+-- PostgreSQL they come from its environment. A role without a password can log in only where the server asks for none.
 \if :{?login}
 \else
     \getenv login POSTGRES_USER

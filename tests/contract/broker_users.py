@@ -12,7 +12,7 @@ from tests.architecture.sources import ROOT
 
 FILE: Final = ROOT / "deploy" / "nats-users.conf"
 HEAD: Final = """\
-# Written by `python -m tests.contract.write` from contracts/access.py: what each service may publish and hear.
+# Written by `python -m tests.contract.write` from contracts/access.py: what each service may publish and receive.
 users: [
   { user: openerrata, password: $NATS_SERVICES_PASSWORD }
 """

@@ -7,7 +7,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* What every pod is forbidden. */}}
+{{/* The security settings of every pod. */}}
 {{- define "openerrata.pod" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false  # the cluster would set OPENERRATA_GATEWAY_PORT to an address of its own
@@ -21,7 +21,7 @@ volumes:
   - {name: tmp, emptyDir: {sizeLimit: 64Mi}}
 {{- end }}
 
-{{/* The same for its container; it writes to /tmp alone, and to what is mounted after it. */}}
+{{/* The same for its container, which can write only to /tmp and to volumes that are mounted after it. */}}
 {{- define "openerrata.container" -}}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext:
