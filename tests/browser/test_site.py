@@ -255,6 +255,16 @@ async def test_the_title_of_a_cited_page_turns_none_of_our_words(chromium: Brows
     assert set(await page.evaluate(LEFT_TO_RIGHT, [".backing p:has(a + a)", "relevance 90"])) == {True}
 
 
+async def test_the_line_beside_a_correction_stands_where_its_words_begin(chromium: Browser, site: str) -> None:
+    page = await paper(chromium, "light", "phone", [], scripts=True)
+    await page.goto(site + PAGES["investigation"])
+    correction = page.locator(".right").first
+    widths = "node => [getComputedStyle(node).borderLeftWidth, getComputedStyle(node).borderRightWidth]"
+    assert await correction.evaluate(widths) == ["2px", "0px"]
+    await correction.evaluate("node => { node.textContent = 'لا يمكن رؤية أي بناء من القمر' }")
+    assert await correction.evaluate(widths) == ["0px", "2px"]
+
+
 async def test_a_reader_searches_without_a_script(chromium: Browser, site: str) -> None:
     page = await paper(chromium, "dark", "phone", [], scripts=False)
     await page.goto(f"{site}/corrections")

@@ -107,6 +107,19 @@ async def test_words_bring_the_best_first_and_say_how_many(http: httpx.AsyncClie
     assert [*plain[0], *plain[1]][:30] == [*map(page_of, many[::-1])]
 
 
+async def test_words_of_others_are_of_no_language_that_we_know_of(http: httpx.AsyncClient) -> None:
+    """The page is in English; a screen reader would read them as English too."""
+    for path in ("/corrections", page_of(MOON), f"{page_of(HOSTILE)}/text", "/posts/wikipedia/en:555"):
+        page = (await http.get(path)).text
+        unmarked = re.findall(
+            r'<(?:p|div|blockquote)(?: class="(?:quote|post|change)")?(?: dir="auto")?>(?:<q>)?', page
+        )
+        assert [tag for tag in unmarked if "class" in tag or tag.startswith("<blockquote dir")] == [], path
+        assert 'lang=""' in page, path
+    search = (await http.get("/corrections?q=fortifications")).text
+    assert re.search(r"<li><b>Text</b><bdi>[^<]*<mark>fortifications</mark>[^<]*</bdi></li>", search)
+
+
 async def test_a_passage_is_cut_between_words(http: httpx.AsyncClient) -> None:
     page = (await http.get("/corrections?q=restored+several")).text
     (hit,) = re.findall(r"<b>Text</b>(.*?)</li>", page)
