@@ -98,12 +98,28 @@ def test_investigations_are_named_by_their_number(providers: list[str], notes: t
     assert [note for note in notes if note not in page] == []
 
 
+def test_one_post_and_one_error_are_named_as_one() -> None:
+    rows = [Period(week=None, platform=None, posts=1, flagged=1, claims=1, investigations=1)]
+    values = draw_figures(compute_figures(NOW, 1, rows, [taken(5)]))
+    page = Templates().render("figures.html", canonical=None, section=None, **values).decode()
+    for label in ("post checked", "error found", "investigation since the beginning"):
+        assert f"<dt>{label}</dt><dd>1</dd>" in page
+
+
 def test_of_nothing_there_is_no_share() -> None:
     known = compute_figures(NOW, 0, [], [])
     assert (known.whole, known.rejected_share, known.duration_median_s) == (Counts(), None, None)
     values: dict[str, Any] = draw_figures(known)
     assert values["incidence"].lines == ()
     assert values["week_rows"][0][1:] == ("0", "0", "–")
+
+
+def test_where_nothing_was_checked_no_empty_chart_is_drawn() -> None:
+    known = compute_figures(NOW, 0, [], [])
+    page = Templates().render("figures.html", canonical=None, section=None, **draw_figures(known)).decode()
+    assert "Nothing has been checked yet." in page
+    assert "<svg" not in page
+    assert "Of the newest" not in page
 
 
 def test_the_half_year_begins_on_a_monday_and_ends_today() -> None:
