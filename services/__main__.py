@@ -71,7 +71,7 @@ class Lazy(click.Group):
         except click.ClickException as error:
             if isinstance(error, click.UsageError) and not isinstance(error, click.exceptions.NoArgsIsHelpError):
                 where = error.ctx.command_path if error.ctx is not None else NAME
-                click.echo(f"Error: {error.format_message()} ({where} --help)", err=True)
+                click.echo(f"Error: {' '.join(error.format_message().split())} ({where} --help)", err=True)
             else:
                 error.show()
             sys.exit(error.exit_code)

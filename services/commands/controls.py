@@ -176,7 +176,9 @@ async def open_list(bus: Bus, database: Database, clock: Clock, lists: ControlLi
 def _open_lists() -> ControlLists:
     folder = load(CuratorSettings).controls
     if folder is None:
-        raise click.ClickException("set OPENERRATA_CURATOR_CONTROLS to the same folder here and for the curator")
+        raise click.ClickException(
+            "set OPENERRATA_CURATOR_CONTROLS to the same folder for this command and the curator"
+        )
     return ControlLists(folder)
 
 

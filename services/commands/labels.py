@@ -47,7 +47,7 @@ def describe() -> None:
     }
     missing = [name for name, value in needed.items() if not value]
     if missing:
-        raise click.ClickException(f"set {' and '.join(missing)} first")
+        raise click.ClickException(f"set {', '.join(missing)} first")
     labeler = Labeler.of(settings)
     assert labeler is not None
     document = {

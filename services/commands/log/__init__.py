@@ -16,6 +16,7 @@ from kit.bus import connect
 from kit.clock import SystemClock
 from kit.database import migrate, open_session
 from kit.history import read_latest_from_leader
+from kit.operator_errors import explain
 from kit.servers_in_use import Servers
 from kit.settings import load
 from services.commands.log.exported import NotAnExport
@@ -168,7 +169,7 @@ def monitor(url: str, policy: Path, state: Path, exported: Path | None) -> None:
     try:
         report = run(visit(url, Policy.parse(policy.read_bytes()), state, SystemClock().now(), exported))
     except (NotAnExport, NotVisited, OSError, click.ClickException) as error:
-        click.echo(f"could not look: {error}", err=True)
+        click.echo(f"could not look: {explain(error) or error}", err=True)
         raise click.exceptions.Exit(2) from error
     except TlogError as error:
         raise click.BadParameter(str(error), param_hint="--policy") from error

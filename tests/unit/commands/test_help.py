@@ -103,6 +103,15 @@ def test_a_wrong_option_is_one_line(path: tuple[str, ...]) -> None:
     assert f"openerrata {' '.join(path)}".strip() + " --help" in ended.output
 
 
+def test_a_missing_choice_is_one_line() -> None:
+    ended = asked("appeal", "decide", ID)
+    assert (ended.exit_code, ended.output) == (
+        2,
+        "Error: Missing argument 'OUTCOME'. Choose from: UPHELD, PARTLY, DISMISSED, REFUSED"
+        " (openerrata appeal decide --help)\n",
+    )
+
+
 def test_a_group_without_a_command_shows_its_help() -> None:
     ended = asked("dead")
     assert ended.exit_code == 2

@@ -65,6 +65,9 @@ def test_a_monitor_that_could_not_look_raises_no_alarm(tmp_path: Path) -> None:
         for url in (f"http://127.0.0.1:{silent.getsockname()[1]}/", "http://[::1/"):
             ended = CliRunner().invoke(main, ["log", "monitor", url, *options])
             assert (ended.exit_code, ended.output[:14]) == (2, "could not look"), ended.output
+    (tmp_path / "policy").unlink()
+    ended = CliRunner().invoke(main, ["log", "monitor", url, *options])
+    assert (ended.exit_code, ended.output) == (2, f"could not look: {tmp_path / 'policy'}: No such file or directory\n")
 
 
 def test_a_time_limit_of_the_work_itself_is_not_mistaken_for_it() -> None:
