@@ -26,10 +26,16 @@ KEY = "oe_the-key-of-this-instance"
 
 @dataclass(frozen=True)
 class World:
-    """A system whose own selector is switched off, and a look behind its back."""
+    """A system whose own selector is switched off, and a look behind its back.
+
+    `some`, `many` and `none` are versions by how often they were viewed.
+    """
 
     system: System
     oracle: Oracle
+    some: str = ""
+    many: str = ""
+    none: str = ""
 
     async def viewed(self, text: str, viewers: int) -> str:
         """A post that so many people have seen; its version."""
@@ -58,7 +64,12 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
         await running.up(settings={"OPENERRATA_SELECTOR_RUNS_PER_DAY": "0"})
         assert (await running.run("keys", "add", "tests", "--key", KEY)).code == 0
         async with oracle(running.database_url, running.nats_url) as looking:
-            yield World(running, looking)
+            world = World(running, looking)
+            viewed = [await world.viewed(text, n) for text, n in ((BRAIN, 1), (GOLDFISH, 3), ("A quiet walk.", 0))]
+            async with Extension(running.url, api_key=KEY) as member:
+                await member.investigated(on_x("A long walk."))
+            await looking.settled()
+            yield World(running, looking, *viewed)
 
 
 @pytest.mark.requirement("2.10-01", "2.10-02")
@@ -66,14 +77,10 @@ async def test_a_dry_run_says_what_would_be_taken_and_takes_nothing(world: World
     """2.10-01: Order by capped unique score.
     2.10-02: Budget configurable.
     """
-    some, many, none = [await world.viewed(text, n) for text, n in ((BRAIN, 1), (GOLDFISH, 3), ("A quiet walk.", 0))]
-    async with Extension(world.system.url, api_key=KEY) as member:
-        await member.investigated(on_x("A long walk."))
-    await world.oracle.settled()
     before = await world.oracle.heads()
     said = await world.select("--dry-run")
     taken = [(each["version_id"], each["score"], each["why"]) for each in said["take"]]
-    assert taken == [(many, 3, "most viewed"), (some, 1, "most viewed")]
+    assert taken == [(world.many, 3, "most viewed"), (world.some, 1, "most viewed")]
     assert said["requested"] is None
     assert said["others"] == {"investigated": 1, "unconfirmed": 1}
     assert (await world.select("--dry-run", OPENERRATA_SELECTOR_RUNS_PER_DAY="1"))["allowed"]["limit"] == "1 run a day"
@@ -85,7 +92,7 @@ async def test_a_dry_run_says_what_would_be_taken_and_takes_nothing(world: World
     assert [line.split()[:2] for line in listed] == [["1", "3"], ["2", "1"]]
     assert "neither their site nor enough readers vouch for the text" in shown.out
     assert await world.oracle.heads() == before
-    asked = await world.oracle.facts(f"errata.v1.investigation.requested.{investigation_id_of(none)}")
+    asked = await world.oracle.facts(f"errata.v1.investigation.requested.{investigation_id_of(world.none)}")
     assert asked == []
 
 

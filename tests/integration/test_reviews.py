@@ -58,16 +58,19 @@ def prepare_database() -> Prepare:
 
 
 class Outside:
-    """An instance with published findings, and an operator who has them reviewed the day after."""
+    """An instance with published findings, and an operator who has them reviewed once their days are over.
+
+    These are two, since midnight may come in between.
+    """
 
     def __init__(self, running: Running, database: Database, url: str, today: date) -> None:
         self.running, self.database, self.url = running, database, url
         self.bus = running.host.bus
-        self.today = Period(today, today)
-        self.clock = StillClock(datetime.now(UTC) + timedelta(days=1))
+        self.days = Period(today, today + timedelta(days=1))
+        self.clock = StillClock(datetime.now(UTC) + timedelta(days=2))
 
     async def publish(self, *articles: Article) -> None:
-        """Let findings be published today."""
+        """Let findings be published in these days."""
         for article in articles:
             await self.running.tell(article.registered(), *article.run(rejected=1))
         await wait_for_projection(self.bus, self.database)
@@ -75,7 +78,7 @@ class Outside:
     async def draw(self, size: int, seed: str = SEED) -> list[SheetLine]:
         """What `openerrata reviews draw` does."""
         lines = await draw(
-            self.bus, self.database, self.clock, self.today, size=size, seed=seed, base="https://o.example"
+            self.bus, self.database, self.clock, self.days, size=size, seed=seed, base="https://o.example"
         )
         await wait_for_projection(self.bus, self.database)
         return lines
@@ -143,7 +146,7 @@ async def test_what_reviewers_said_is_shown_and_can_be_recomputed(outside: Outsi
     }
 
     await export(outside.database, tmp_path / "export", "jsonl", full=True)
-    recomputed = recompute(tmp_path / "export", outside.today.first)
+    recomputed = recompute(tmp_path / "export", outside.days)
     assert recomputed["drawn"] == [str(line.claim_id) for line in lines]
     assert recomputed["wrong"] == machine["wrong"]
     assert machine["wrong_at_most"] == pytest.approx(anytime_upper_bound(1, 3), abs=1e-9)
@@ -152,9 +155,9 @@ async def test_what_reviewers_said_is_shown_and_can_be_recomputed(outside: Outsi
 @pytest.mark.requirement("TR-44")
 async def test_the_seed_is_a_root_that_nobody_could_choose(outside: Outside) -> None:
     """TR-44: Anybody can recompute which findings were drawn for review and the public rate."""
-    over = outside.today.end
+    over = outside.days.end
     with pytest.raises(click.ClickException, match="--seed"):
-        await find_seed(outside.database, outside.today)
+        await find_seed(outside.database, outside.days)
     async with await owner(outside.url) as db:
         for size, signed_at, is_witnessed in (
             (3, over - timedelta(seconds=1), True),
@@ -166,18 +169,20 @@ async def test_the_seed_is_a_root_that_nobody_could_choose(outside: Outside) -> 
             row = (size, b"", note, signed_at, signed_at, signed_at if is_witnessed else None)
             await db.execute("INSERT INTO log.checkpoint VALUES (%s, %s, %s, %s, %s, %s)", row)
     seed = f"errata.example/log/v1 8 {encode_base64(bytes([8]) * 32)}"
-    assert await find_seed(outside.database, outside.today) == seed
-    period = outside.today
+    assert await find_seed(outside.database, outside.days) == seed
+    period = outside.days
     ReviewSampled(seed=seed, first_day=period.first, last_day=period.last, size=1, drawn_from=0, claim_ids=())
 
 
-def recompute(folder: Path, day: date) -> dict[str, Any]:
+def recompute(folder: Path, days: Period) -> dict[str, Any]:
     """What somebody finds who has the export alone, and none of our code."""
 
     def rows(name: str) -> list[dict[str, Any]]:
         return [orjson.loads(line) for line in (folder / "part-0001" / f"{name}.jsonl").read_bytes().splitlines()]
 
-    checked = {row["id"] for row in rows("investigations") if row["checked_at"].startswith(str(day))}
+    checked = {
+        row["id"] for row in rows("investigations") if f"{days.first}" <= row["checked_at"][:10] <= f"{days.last}"
+    }
     published = [row["id"] for row in rows("claims") if row["investigation_id"] in checked]
     (sample,) = rows("review_samples")
     assert sample["drawn_from"] == len(published)
@@ -219,7 +224,7 @@ async def test_the_commands_store_and_show_what_reviewers_said(
         1,
         f"Error: sheet.csv: line 3: {UUID(int=7)} is in no sample, or was erased\n",
     )
-    day = f"{outside.today.first}"
+    day = f"{outside.days.last}"
     asked = ["reviews", "draw", "--from", day, "--to", day, "--size", "2", "--seed", SEED]
     ended = await asyncio.to_thread(CliRunner().invoke, main, asked)
     assert (ended.exit_code, ended.output) == (
@@ -242,7 +247,7 @@ async def test_nothing_is_stored_if_one_line_is_wrong_or_the_day_is_not_over(out
     with pytest.raises(click.ClickException, match="is not over"):
         outside.clock = StillClock(datetime.now(UTC))
         await outside.draw(1)
-    outside.clock = StillClock(datetime.now(UTC) + timedelta(days=1))
+    outside.clock = StillClock(datetime.now(UTC) + timedelta(days=2))
     (line,) = await outside.draw(1)
     stranger = SheetLine(UUID(int=7), "/", "Never drawn.", "No.")
     with pytest.raises(BadSheet, match=f"line 3: {stranger.claim_id} is in no sample"):
