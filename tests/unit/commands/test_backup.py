@@ -7,13 +7,13 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from services.commands.backup import command
+from services.__main__ import main
 
 
 def test_a_second_backup_into_a_folder_is_refused_while_the_first_runs(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with (tmp_path / ".lock").open("w") as first:
         fcntl.flock(first, fcntl.LOCK_EX)
-        ended = CliRunner().invoke(command, [str(tmp_path), "--data-dir", str(data)])
+        ended = CliRunner().invoke(main, ["backup", str(tmp_path), "--data-dir", str(data)])
     assert (ended.exit_code, ended.output) == (1, f"Error: another backup into {tmp_path} is running\n")
     assert not data.exists()

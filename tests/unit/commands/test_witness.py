@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from services.commands.witness import command
+from services.__main__ import main
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,6 @@ from services.commands.witness import command
     ],
 )
 def test_an_unusable_name_is_refused_with_what_is_wrong_in_it(name: str, advice: str, tmp_path: Path) -> None:
-    ended = CliRunner().invoke(command, ["init", name, "--dir", str(tmp_path / "w")])
+    ended = CliRunner().invoke(main, ["witness", "init", name, "--dir", str(tmp_path / "w")])
     assert (ended.exit_code, ended.output) == (1, f"Error: {advice}\n")
     assert not (tmp_path / "w").exists()
