@@ -1,1 +1,1 @@
-"""Model providers behind one port (`base.py`); a service's composition root picks one."""
+"""Model providers behind one port (`base.py`); `choice.py` picks one at start."""

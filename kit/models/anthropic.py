@@ -1,7 +1,7 @@
 """The Anthropic Messages API as a Model, with the provider's own web search.
 
-The API is stateless: each request contains the whole conversation, with the answers' blocks unchanged, but no call id
-twice. A cache marker moves along, so that what was sent before costs a tenth.
+The API is stateless: each request contains the whole conversation, with the answers' blocks unchanged except for
+repeated call ids. A cache marker moves along, so that input that was sent before costs a tenth.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class AnthropicMessages(Provider):
         return [search, *functions]
 
     def _reasoning(self, sampling: Sampling) -> dict[str, JsonValue]:
-        # A temperature is refused since version 2026-10-21 of the API, so it changes nothing here.
+        # The API refuses a temperature since version 2026-10-21, so it is not sent.
         return {"thinking": {"type": "adaptive", "display": "summarized"}, "effort": self._effort}
 
     def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
@@ -152,7 +152,7 @@ class _Messages:
         yield Turn(answer.message.get("id"), answer.message.get("model"), answer.text, goes_on=why == "pause_turn")
 
     def _answer_format(self, *, closing: bool) -> dict[str, JsonValue]:
-        """The part of the body about the answer. The tools stay: the API requires those that were used."""
+        """The part of the body about the answer's form. Tools are still sent: the API requires those that were used."""
         added: dict[str, JsonValue] = {"tool_choice": {"type": "none"}} if closing and self._start.tools else {}
         if (schema := self._start.schema_for(closing=closing)) is not None:
             output = cast(dict[str, JsonValue], self._body["output_config"])

@@ -1,8 +1,8 @@
 """Assembling a streamed answer of the Messages API, event by event, as plain JSON.
 
 The next request contains the blocks unchanged, with signatures and encrypted search results. The audit reads the record
-with the same code: each content block is an item, thinking is a summary. Search results are items of their own there;
-they are tool calls in the sense of the audit, with all they brought.
+with the same code: each content block is an item, and thinking is a reasoning summary. Search results are items of
+their own, which the audit counts as tool calls with their whole content.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NO_CALLS = frozenset({"text", "thinking", "redacted_thinking"})
 
 
 class Assembly:
-    """Takes events in order. Shapes: `blocks` are whole ones, in order; `message` is everything but those."""
+    """Takes events in order. Shapes: `blocks` are the completed ones, in order; `message` is all but the blocks."""
 
     def __init__(self) -> None:
         self.message: Json = {}
@@ -28,7 +28,7 @@ class Assembly:
         self._arguments: dict[int, str] = {}
 
     def feed(self, event: Json) -> Json | None:
-        """Take an event; the block that it completes, if it does. Raises: BadEvent."""
+        """Take an event and return the block that it completes, if any. Raises: BadEvent."""
         try:
             return self._feed(event)
         except SHAPE_ERRORS as error:
@@ -54,7 +54,7 @@ class Assembly:
 
     @property
     def text(self) -> str:
-        """The words of the answer."""
+        """The text of the answer."""
         return "".join(block["text"] for block in self.blocks if block["type"] == "text")
 
     def _grow(self, index: int, delta: Json) -> None:
@@ -84,7 +84,7 @@ class Assembly:
 
 
 def spent(message: Json) -> Spent | None:
-    """The usage of an answer; the provider counts cached tokens beside the others, we count them within."""
+    """The usage of an answer. Input includes cached tokens, which the provider counts separately."""
     usage = message.get("usage")
     if not usage:
         return None

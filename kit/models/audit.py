@@ -1,7 +1,7 @@
 """The audit rows of an attempt, a pure function of its transcript.
 
-Each output item has its provider's type and raw payload, and fields that all providers share. Unreadable parts give
-fewer rows, never an error: an audit is read when things went wrong.
+Each output item has its provider's type and raw payload, and fields that all providers share. Unreadable parts are left
+out and raise no error: an audit is read when something went wrong.
 Source: requirements 3.2.
 """
 
@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class RequestedTool:
-    """A tool the model was offered."""
+    """A tool that was offered to the model."""
 
     request_order: int
     tool_type: str
@@ -38,7 +38,7 @@ class Audit:
     """Everything about one attempt, or one review.
 
     Shapes: `output_items` have indices from 0 without gaps over all calls; response fields are those of the last answer
-    that had them; `usage` is of what this attempt was answered, None if no answer reported it.
+    that had them; `usage` is that of this attempt's answers, None if no answer reported it.
     """
 
     request_model: str
@@ -117,7 +117,7 @@ def _read(protocol: Protocol, call: Call, number: int) -> Answer:
 
 
 def _read_demo(call: Call) -> Answer:
-    """What the demonstration answered: a function call each, or the verdict as it is written."""
+    """The demonstration's answer: an item for each function call, or one with the text of a verdict."""
     document = next(events(call), {})
     if "calls" not in document:
         return Answer((OutputItem(0, "message", text_parts=(TextPart(0, "output_text", call.body),)),), text=call.body)

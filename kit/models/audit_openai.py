@@ -1,6 +1,6 @@
 """A recorded answer of the Responses API as audit rows.
 
-The final event holds all items; if the stream broke before it, the items that had been completed are what there is.
+The final event holds all items; if the stream broke before it, only the items completed by then are known.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def read(call: Call) -> Answer:
 
 
 def spent(response: Json) -> Spent | None:
-    """The usage of an answer; only searches are billed, not what the search tool does besides."""
+    """The usage of an answer. Only actions `search` count as searches: the tool's other actions are not billed."""
     usage = response.get("usage")
     if not usage:
         return None

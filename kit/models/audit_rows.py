@@ -1,6 +1,6 @@
 """The rows that every provider's answer is read into.
 
-A tool call's raw payload is the whole item as the provider sent it; whatever we understood of it stands beside.
+A tool call's raw payload is the whole item as the provider sent it; the other fields are read from it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class OutputItem:
-    """One item of an answer. Shapes: neither id nor status, or both."""
+    """One item of an answer. Shapes: `provider_item_id` and `item_status` are both given or both None."""
 
     output_index: int
     item_type: str
@@ -62,7 +62,7 @@ class OutputItem:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one call brought."""
+    """The parsed answer to one request."""
 
     items: tuple[OutputItem, ...] = ()
     response_id: str | None = None
@@ -73,10 +73,10 @@ class Answer:
 
 
 def as_text(value: object) -> str | None:
-    """A text, None if it is none."""
+    """`value` if it is a text, else None."""
     return value if isinstance(value, str) else None
 
 
 def as_count(value: object) -> int | None:
-    """A number of tokens or a place in a text, None if it is none."""
+    """`value` if it is an integer of 0 or more, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,7 +1,7 @@
 """The port to model providers: a conversation yields decisions, then one Finished, or fails.
 
-A provider knows nothing of kinds: the brief brings instructions, messages, tools and parsers of the model's output. No
-text that leaves a provider (error, transcript, status) may contain an API key.
+A provider knows nothing about kinds of analysis: the brief has instructions, messages, tools and the parsers of the
+model's output. No text that leaves a provider (error, transcript, status) may contain an API key.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Image:
     data: bytes = field(repr=False)
 
     def name(self) -> str:
-        """What a record says in the place of the bytes."""
+        """The placeholder for the bytes in a record."""
         return f"sha256:{self.blob.sha256}"
 
     def data_uri(self) -> str:
-        """The picture within an address: at another the provider could fetch something else than what we hashed."""
+        """The picture as a data URI: from any other URL the provider could get other bytes than we hashed."""
         return f"data:{self.blob.media_type};base64,{b64encode(self.data).decode()}"
 
 
@@ -65,11 +65,11 @@ def has_pictures(parts: Sequence[str | Image]) -> bool:
 
 
 class Sampling(NamedTuple):
-    """How a step's answers are drawn. None: as the provider does by itself.
+    """How a step's answers are sampled. None: the provider's default.
 
     Units: `max_tokens` of one answer. With a `temperature` a model does not reason, since reasoning models refuse one;
-    Anthropic's refuse one always and are asked without. `stop` are texts at which an answer ends, where the protocol
-    has them. `alternatives`: with each token so many of the likeliest ones are asked for, in chat completions.
+    Anthropic's always refuse one, so it is not sent to them. An answer ends at a text of `stop`, if the protocol
+    supports that. `alternatives` is how many of the likeliest tokens to ask for at each place, in chat completions.
     """
 
     max_tokens: int | None = None
@@ -83,11 +83,11 @@ AS_PROVIDED: Final = Sampling()
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Hard limits of a conversation. None: no such limit.
+    """Hard limits of a conversation. None: no limit.
 
-    Units: `rounds` of requests, where fewer are allowed than the step has; `tokens` in and out together;
-    `cost_micro_usd` millionths of a US dollar; `call_micro_usd` the same for one request, which is refused before it is
-    sent. `decisions` is the number of accepted calls of a deciding tool, by name.
+    Units: `rounds` of requests, if fewer than the step's own; `tokens` of input and output together; `cost_micro_usd`
+    in millionths of a US dollar; `call_micro_usd` the same for one request, which is refused before it is sent.
+    `decisions` is the most accepted calls of a deciding tool, by its name.
     """
 
     rounds: int | None = None
@@ -98,7 +98,7 @@ class Limits:
 
 
 class Published(NamedTuple):
-    """How many calls and lookups of a record are in the log, so already paid for and counted."""
+    """The numbers of a record's calls and look-ups that are in the log, and so are already counted."""
 
     calls: int = 0
     lookups: int = 0
@@ -106,7 +106,7 @@ class Published(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """What is investigated, for a model that reads no prompt: the normalised text, and old quotes by claim id."""
+    """The subject of a run, for a model that reads no prompt: the normalised text, and old quotes by claim id."""
 
     text: str
     old_claims: Mapping[UUID, str] = field(default_factory=dict)
@@ -126,16 +126,16 @@ def _nothing_to_decide(name: str, arguments: str) -> Never:
 
 @dataclass(frozen=True, slots=True)
 class Brief(Generic[DecisionT, AnswerT]):
-    """One conversation with a model, which is one step of a kind.
+    """One conversation with a model, for one step of a kind of analysis.
 
-    Shapes: `parts` are the message, in words and pictures. `tools` are offered; a call to a name in `research` is
-    answered by awaiting it with the call's arguments, and it never raises; every other call is a decision:
-    `decide(name, arguments)` reads it, or raises ValueError whose text is the answer the model gets. `read` reads the
-    last answer, given what was looked up, or raises ValueError whose text says why it cannot be read; with a `schema`
-    the answer has that shape. `weigh` reads it from the probabilities of its first token's alternatives instead, where
-    they are known; None: they say nothing. `done` is what an attempt that was cut short had exchanged: a provider that
-    made that record goes on from there, and any other begins anew. `published` says how much of that stands in the log,
-    None: all of it; the rest was stored by a worker that died before it published, and is published by this attempt.
+    Shapes: `parts` are the message, in words and pictures. `tools` are offered. A call of a tool in `research` is
+    answered by awaiting that function with the call's arguments; it never raises. Every other call is a decision:
+    `decide(name, arguments)` parses it, or raises ValueError with the text to answer the model. `read` parses the last
+    answer, given what was looked up, or raises ValueError with the reason; with a `schema` the answer has that shape.
+    `weigh`, if given, is tried first: it decides from the probabilities of the first token's alternatives, or returns
+    None. `done` is the record of an attempt that was cut short: the provider that made it goes on from there, any other
+    begins anew. `published` is how much of `done` is in the log, None for all of it; the rest was stored by a worker
+    that died before it published, and this attempt publishes it.
     """
 
     step: StepName
@@ -167,7 +167,7 @@ class Brief(Generic[DecisionT, AnswerT]):
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[DecisionT]):
-    """A decision of the model by calling a tool, yielded at the moment of the call."""
+    """A decision that the model made by calling a tool, yielded as soon as the call is complete."""
 
     call_id: str
     value: DecisionT
@@ -175,10 +175,10 @@ class Decision(Generic[DecisionT]):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The model has answered and another request follows; yielded before anything else is paid for.
+    """The model has answered and another request follows; yielded before that one is paid for.
 
-    Shapes: `segment` is a `contracts.transcript.TranscriptSegment` as UTF-8 JSON, `begins` if it is a record's first;
-    `calls` counts the answers on record, those of earlier attempts included; `usage` is what this attempt spent so far.
+    Shapes: `segment` is a `contracts.transcript.TranscriptSegment` as UTF-8 JSON, and `begins` whether it is the
+    record's first; `calls` counts the answers on record, with those of earlier attempts; `usage` is this attempt's.
     """
 
     segment: bytes
@@ -191,7 +191,7 @@ class Checkpoint:
 class Finished(Generic[AnswerT]):
     """The end of a conversation that succeeded.
 
-    Shapes: `transcript` is a `contracts.transcript.Transcript` as UTF-8 JSON; `usage` is what this attempt spent.
+    Shapes: `transcript` is a `contracts.transcript.Transcript` as UTF-8 JSON; `usage` is this attempt's.
     """
 
     answer: AnswerT
@@ -217,17 +217,17 @@ KeyStatus = KeyAccepted | KeyRefused
 
 
 KEY_UNUSABLE = "UserKeyUnusable"
-"""Name of the error of a reader's key that expired or cannot be opened."""
+"""The name of the error for a reader's key that expired or cannot be opened."""
 _ABOUT_THE_KEY = frozenset({KEY_UNUSABLE, "MissingKey", "KeyOfNoUse"})
 
 
 class ModelError(Exception):
-    """A run or review that failed, classed for the caller's retry policy. Source: requirements 3.7.
+    """A run or review failed; classified for the caller's retry policy. Source: requirements 3.7.
 
-    TRANSIENT may be tried again, NON_RETRYABLE may not, PARTIAL was cut short and is kept for reading. `name` is the
-    error's kind for audit, `transcript` what was exchanged before it. `of_the_account`: whoever pays has no credit, or
-    no access to the model. Units: `retry_after_s` is how long the provider asked to be left alone, None if it did not
-    say.
+    TRANSIENT may be tried again, NON_RETRYABLE may not; PARTIAL was cut short and is kept for reading. `name` is the
+    kind of error for the audit, `transcript` what was exchanged before it. `of_the_account`: the account that pays has
+    no credit, or no access to the model. Units: `retry_after_s` is how long the provider asked to wait, None if it did
+    not.
     """
 
     def __init__(
@@ -254,7 +254,7 @@ class ModelError(Exception):
 
     @property
     def about_the_key(self) -> bool:
-        """Whether the key or its account was at fault, and not the post.
+        """Whether the key or its account caused the error, rather than the post.
 
         Another key may work; the same one will not while the run is retried.
         """
@@ -270,19 +270,19 @@ class Model(Protocol):
 
     @property
     def labelled_demo(self) -> bool:
-        """True if answers come from no model, and every page with them must say so."""
+        """Whether the answers are a demonstration without a model; every page with them must say so."""
 
     @property
     def sees_pictures(self) -> bool:
-        """False if pictures need not be fetched for it."""
+        """Whether the model can use pictures; if not, they need not be fetched."""
 
     def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
     ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
         """Hold one conversation. Raises: ModelError.
 
-        Shapes: any number of decisions, each call id once, and checkpoints, then one Finished. Decisions that
-        `brief.done` holds come again.
+        Shapes: any number of decisions, each call id once, and checkpoints, then one Finished. Decisions in the record
+        `brief.done` are yielded again.
         """
 
     async def probe(self, key: SecretStr) -> KeyStatus:
@@ -290,7 +290,7 @@ class Model(Protocol):
 
 
 async def ask(model: Model, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None) -> Finished[AnswerT]:
-    """Hold a conversation and return its end. Raises: ModelError."""
+    """Hold a conversation and return its result. Raises: ModelError."""
     async with aclosing(model.converse(brief, key)) as items:
         async for item in items:
             if isinstance(item, Finished):

@@ -1,4 +1,4 @@
-"""Several models as one, each for its own steps: another model can review a claim than the one that made it.
+"""Several models as one, each for its own steps, so that a claim can be reviewed by another model than its author.
 
 A reader's key pays for a whole run, so it is accepted only if every step can use it.
 """
@@ -30,7 +30,7 @@ NO_KEYS = "This instance does not ask OpenAI alone, so a reader's key is of no u
 
 
 class ModelsByStep:
-    """Model that uses another model in some steps; it is named after the model of all other steps."""
+    """A model that uses others in some steps; its name is that of the model of all other steps."""
 
     def __init__(self, usual: KeyedModel, others: Mapping[StepName, KeyedModel]) -> None:
         self._usual = usual

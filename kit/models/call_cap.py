@@ -1,7 +1,7 @@
-"""The most that one request to a model may cost, held against an estimate before the request is sent.
+"""The most that one request to a model may cost, compared with an estimate before the request is sent.
 
-The estimate is meant to be too high rather than too low: a token of the question has three bytes or more, the answer
-is as long as it may be, and a provider that searches does so as often as the request lets it.
+The estimate is meant to be too high rather than too low. It assumes tokens of three bytes, the longest answer allowed,
+and as many searches as the request allows.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from kit.models.prices import MILLION
 
 BYTES_A_TOKEN: Final = 3
 SEARCHES: Final = 10
-"""How often a provider may search within one request whose cost is limited: it charges for each, and says so later."""
+"""The most searches within one request whose cost is limited: the provider charges for each, after the fact."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCap:
-    """Units: `micro_usd` is millionths of a US dollar, None: no cap; `max_tokens` of the answer, None: not counted.
+    """The cost limit of one request.
+
+    Units: `micro_usd` is millionths of a US dollar, None for no cap; `max_tokens` is of the answer, None: not counted.
 
     `searches` is how often the provider may search within a request with tools.
     """
@@ -39,7 +41,7 @@ class CallCap:
     searches: int = 0
 
     def require_room(self, body: Mapping[str, JsonValue], before: Usage) -> None:
-        """Raises: ModelError: the request could cost more, or its model has no price."""
+        """Refuse a request above the cap. Raises: ModelError: it could cost more, or its model has no price."""
         if self.micro_usd is None:
             return
         if self.price is None:
@@ -50,7 +52,7 @@ class CallCap:
             raise ModelError("NON_RETRYABLE", reason, name="CostLimit")
 
     def estimate(self, body: Mapping[str, JsonValue], before: Usage, price: Price) -> int:
-        """What a request could cost, in millionths; `before` is what its conversation has used."""
+        """The most that a request could cost, in millionths; `before` is the usage of its conversation so far."""
         asked = -(-len(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")) // BYTES_A_TOKEN)
         if "previous_response_id" in body:  # the provider adds what was exchanged before
             asked += before.total_tokens

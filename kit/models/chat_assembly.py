@@ -1,9 +1,9 @@
 """Assembling a streamed chat completion, chunk by chunk, as plain JSON.
 
-Servers differ: some send a call in one piece, some restart the numbers of calls in every answer, some give them no id.
-Here each call gets an id. `extra_content` of a call goes back to the server as it came: Google's models sign their
-thoughts in it and refuse a conversation without. The audit reads the record with the same code; the protocol has no
-items, so they are reasoning, message and calls, in this order.
+Servers differ: some send a call in one piece, some restart the numbers of calls in every answer, some give no ids. Here
+each call gets an id. A call's `extra_content` is sent back to the server unchanged: Google's models sign their thoughts
+in it and refuse a conversation without it. The audit reads the record with the same code; as the protocol has no items,
+they are the reasoning, the message and the calls, in this order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kit.models.prices import Spent
 
 
 class Assembly:
-    """Takes chunks in order. Shapes: `calls` are whole ones, in order, as `{id, type, function: {name, arguments}}`."""
+    """Takes chunks in order. Shapes: `calls` are the complete ones, as `{id, type, function: {name, arguments}}`."""
 
     def __init__(self, number: int) -> None:
         self.id: str | None = None
@@ -34,7 +34,7 @@ class Assembly:
         self._open: dict[int, Json] = {}
 
     def feed(self, chunk: Json) -> Iterator[Json]:
-        """Take a chunk; the calls that it completes. Raises: BadEvent."""
+        """Take a chunk and yield the calls that it completes. Raises: BadEvent."""
         try:
             yield from self._feed(chunk)
         except SHAPE_ERRORS as error:
@@ -59,7 +59,7 @@ class Assembly:
 
     @property
     def message(self) -> Json:
-        """The answer as it goes back to the server."""
+        """The answer as the next request repeats it."""
         message: Json = {"role": "assistant", "content": self.text or None}
         return message | ({"tool_calls": self.calls} if self.calls else {})
 
@@ -86,7 +86,7 @@ class Assembly:
 
 
 def _read_alternatives(logprobs: Json) -> dict[str, float]:
-    """The likeliest tokens in the place of the first one that is no space, with their probabilities."""
+    """The likeliest tokens at the first place that is not white space, with their probabilities."""
     first = next((each for each in logprobs.get("content") or () if each["token"].strip()), None)
     if first is None:
         return {}
@@ -98,12 +98,12 @@ def _read_alternatives(logprobs: Json) -> dict[str, float]:
 
 
 def _begins_another(call: Json, id_: str | None, name: str | None) -> bool:
-    """Whether a piece under the number of an open call begins another one: some servers number each of them 0."""
+    """Whether a piece with the number of an open call begins another call: some servers number every call 0."""
     return bool((id_ and call["id"] and id_ != call["id"]) or (name and call["function"]["arguments"]))
 
 
 def spent(usage: Json | None) -> Spent | None:
-    """The usage of an answer. Output is all but the question: some servers count thinking in the total only."""
+    """The usage of an answer. Output is the total less the input: some servers count thinking in the total only."""
     if not usage:
         return None
     asked, total = as_count(usage.get("prompt_tokens")) or 0, as_count(usage.get("total_tokens"))
@@ -117,7 +117,7 @@ def spent(usage: Json | None) -> Spent | None:
 
 
 def read(call: Call, number: int) -> Answer:
-    """The audit rows of one call; `number` is its place in the run, part of the ids of calls that have none."""
+    """The audit rows of one request; `number` is its place in the run, used in ids of function calls that have none."""
     answer = Assembly(number)
     for event in events(call):
         for _ in answer.feed(event):

@@ -1,7 +1,7 @@
 """Any server with OpenAI's chat completions as a Model: a local one, or a router to many models.
 
-Such servers have no web search, so we offer our own as another tool; it is answered, recorded and replayed like all
-research. Each request contains the whole conversation, because the server is stateless.
+Such servers have no web search, so we offer our own as another tool; it is recorded and replayed like all research.
+Each request contains the whole conversation, because the server is stateless.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from kit.models.websearch.tool import WEB_SEARCH
 
 _CUT_SHORT = frozenset({"length", "max_tokens"})
 _FILTERED = frozenset({"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"})
-"""The last five are Google's own words, which come as they are or behind `content_filter:`."""
+"""The last five are Google's own values, sent as they are or after `content_filter:`."""
 _CALL_DROPPED = frozenset({"function_call_filter", "malformed_function_call", "unexpected_tool_call"})
-"""Google's words for a call that it could not read and left out, so what the model wanted to submit is lost."""
+"""Google's values for a call that it could not parse and dropped, so the model's submission is lost."""
 
 
 class ChatCompletions(Provider):
-    """Model over chat completions. Readers' keys are OpenAI's and are not sent to another's server.
+    """Model over chat completions. Readers' keys are OpenAI's and are not sent to another server.
 
-    Shapes: `search` answers calls of `web_search`, None offers none; `provider` is its name in records and facts.
+    Shapes: `search` answers calls of `web_search`, which is not offered if it is None; `provider` is the name in
+    records and facts.
     """
 
     protocol: ClassVar[Protocol] = "chat_completions"
@@ -170,7 +171,7 @@ class _Chat:
         yield Turn(answer.id, answer.version, answer.text, alternatives=answer.alternatives)
 
     def _answer_format(self, *, closing: bool) -> dict[str, JsonValue]:
-        """The part of the body about the answer. No tools with a schema: many servers accept only one of them."""
+        """The part of the body about the answer's form: tools or a schema, as many servers refuse both together."""
         if self._tools and not closing:
             return {"tools": self._tools}
         if (schema := self._start.schema_for(closing=closing)) is None:
@@ -179,7 +180,7 @@ class _Chat:
         return {"response_format": {"type": "json_schema", "json_schema": form}}
 
     def _with_own_id(self, call: Json) -> FunctionCall:
-        """The call under a unique id, also in the next request."""
+        """The call with a unique id, which the next request uses too."""
         unique = self._call_ids.assign(
             FunctionCall(call["id"], call["function"]["name"], call["function"]["arguments"])
         )

@@ -1,4 +1,4 @@
-"""Choosing the model, once at start: never the demo in production, never a silent fallback.
+"""Choose the models at start: never the demo in production, never a silent fallback.
 
 A choice is written `provider` or `provider:model`. Only the settings of providers that are chosen are read.
 """
@@ -30,11 +30,11 @@ def choose(
     models: ModelSettings | None = None,
     keys_needed: bool = True,
 ) -> KeyedModel:
-    """The model the settings ask for; without a key the demo, but only where everything else is embedded too.
+    """The model that the settings choose; without a key the demo, but only if the servers are embedded too.
 
-    A process without `keys_needed` makes no calls at the instance's expense and gets no key.
+    A process without `keys_needed` makes no calls at the instance's expense, and may lack the key.
 
-    Raises: SettingsError: a key is missing, or the demo is asked for in one step only.
+    Raises: SettingsError: a key is missing, or the demo is chosen for one step only.
     """
     models = models or load(ModelSettings)
     both = infrastructure.model
@@ -54,15 +54,15 @@ def choose(
 
 
 def make_deps(models: ModelSettings) -> ProviderDeps:
-    """Prices and time limits as the settings say."""
+    """The prices and time limits of the settings."""
     timeouts = Timeouts(models.model_silence_s, models.model_call_s, models.model_run_s)
     return ProviderDeps(price=partial(price_of, own=models.prices()), timeouts=timeouts)
 
 
 def choose_opinion(choice: str, openai: OpenAISettings, chat: ChatSettings) -> KeyedModel:
-    """The model of second opinions: `chat` is the server of chat completions, if it is behind one.
+    """The model of second opinions; `chat` names the server, for a model behind chat completions.
 
-    Raises: SettingsError: a key or an address is missing, or it is the demo.
+    Raises: SettingsError: a key or an address is missing, or the demo is chosen.
     """
     deps = make_deps(load(ModelSettings))
     provider, _, model = choice.partition(":")
@@ -81,7 +81,7 @@ def _build_model(
     choice: str, *, infrastructure: Infrastructure, openai: OpenAISettings, deps: ProviderDeps, keys_needed: bool
 ) -> KeyedModel:
     provider, _, model = choice.partition(":")
-    match provider:  # each client library takes a second to import, so only the one that is used
+    match provider:  # each client library takes a second to import, so only the one in use is imported
         case "demo":
             from kit.models.demo import DemoModel
 
@@ -95,7 +95,7 @@ def _build_model(
 
 
 def make_openai(settings: OpenAISettings, model: str, deps: ProviderDeps, keys_needed: bool = True) -> KeyedModel:
-    """A model of OpenAI's, or of a server that speaks its protocol. Raises: SettingsError."""
+    """An OpenAI model, or one of a server with OpenAI's protocol. Raises: SettingsError: the key is missing."""
     if settings.api_key is None and keys_needed:
         raise SettingsError(
             "OPENAI_API_KEY is not set: set it, or set OPENERRATA_MODEL=demo to run the offline demo catalogue"
@@ -112,7 +112,7 @@ def make_openai(settings: OpenAISettings, model: str, deps: ProviderDeps, keys_n
 
 
 def make_anthropic(settings: AnthropicSettings, model: str, deps: ProviderDeps, keys_needed: bool = True) -> KeyedModel:
-    """A model of Anthropic's. Raises: SettingsError."""
+    """An Anthropic model. Raises: SettingsError: the key is missing."""
     if settings.api_key is None and keys_needed:
         raise SettingsError("ANTHROPIC_API_KEY is not set, but the provider anthropic is chosen")
     from kit.models.anthropic import AnthropicMessages
@@ -129,7 +129,7 @@ def make_anthropic(settings: AnthropicSettings, model: str, deps: ProviderDeps, 
 def make_chat(
     settings: ChatSettings, model: str, deps: ProviderDeps, keys_needed: bool = True, provider: str = "chat_completions"
 ) -> KeyedModel:
-    """A model behind chat completions, with our web search. Raises: SettingsError."""
+    """A model behind chat completions, with our web search. Raises: SettingsError: a setting is missing."""
     if settings.base_url is None or not (model or settings.model_id):
         raise SettingsError(
             "the provider chat_completions is chosen: set OPENERRATA_CHAT_BASE_URL and OPENERRATA_CHAT_MODEL_ID"

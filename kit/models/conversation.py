@@ -1,7 +1,7 @@
-"""The one loop of a conversation with any provider: decisions at once, research in parallel, each call answered once.
+"""The loop of a conversation with any provider: decisions at once, research in parallel, each call answered once.
 
-Providers differ in how a call is written and how the next question refers to the last; that is a `Conversation`. All
-that decides about decisions, limits and failures is here, so no provider can decide it otherwise.
+Providers differ in how a call is written and how the next request refers to the last one; that is a `Conversation`.
+The rules about decisions, limits and failures are here, so that they are the same for all providers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NO_MORE_LOOKUPS = json.dumps({"ok": False, "error": "Nothing more is looked up."
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A function call of the model's, complete."""
+    """A complete function call of the model."""
 
     id: str
     name: str
@@ -47,16 +47,16 @@ class FunctionCall:
 
 
 class CallIds:
-    """Tells the calls of one run apart: the same call again has its id, another call under that id gets one of its own.
+    """Makes the ids of a run's calls unique: a repeated call keeps its id, another call with that id gets a new one.
 
-    Providers do give an id twice. A call that is dropped for it is a claim that is lost, or a model left waiting.
+    Some providers use an id twice. Dropping such a call would lose a claim, or leave the model without an answer.
     """
 
     def __init__(self) -> None:
         self._calls: dict[str, FunctionCall] = {}
 
     def assign(self, call: FunctionCall) -> FunctionCall:
-        """The call under an id that is its alone. Raises: BadEvent: it is not of the documented shape."""
+        """The call with a unique id. Raises: BadEvent: it is not of the documented shape."""
         if not all(isinstance(each, str) for each in (call.id, call.name, call.arguments)):
             raise BadEvent("call")
         unique, number = call, 1
@@ -68,9 +68,9 @@ class CallIds:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The end of one answer. `goes_on`: the provider paused and wants to be asked again, with nothing to add.
+    """The end of one answer. `goes_on`: the provider paused and expects another request without new content.
 
-    Shapes: `alternatives` to the first token, with their probabilities; empty where they are not known.
+    Shapes: `alternatives` are the likeliest first tokens with their probabilities, empty if unknown.
     """
 
     response_id: str | None
@@ -81,19 +81,19 @@ class Turn:
 
 
 class Conversation(Protocol):
-    """One exchange with a provider, from the first question on."""
+    """A conversation with a provider, from the first request on."""
 
     def ask(self, answers: Mapping[str, str], *, closing: bool = False) -> AsyncGenerator[FunctionCall | Turn, None]:
-        """Send the next request: first the brief, later the answers to the calls of the last turn, by call id.
+        """Send the next request: first the brief, then the answers to the calls of the last turn, by call id.
 
         Shapes: any number of FunctionCall, each as soon as it is complete, with unique ids, then one Turn. `closing`
-        adds the closing words, offers no tools and asks for the schema. Raises: ModelError, and whatever the client
-        library raises.
+        adds the closing words, offers no tools and asks for the schema. Raises: ModelError, and the client library's
+        own errors.
         """
 
 
 class _Decisions(Generic[DecisionT]):
-    """What the model decides, within the limits, and how each call is answered."""
+    """Accepts the model's decisions within the limits, and answers each deciding call."""
 
     def __init__(self, brief: Brief[DecisionT, AnswerT], answers: dict[str, str]) -> None:
         self._decide = brief.decide
@@ -104,11 +104,11 @@ class _Decisions(Generic[DecisionT]):
 
     @property
     def any(self) -> bool:
-        """Whether anything was decided."""
+        """Whether a decision was accepted."""
         return bool(self._accepted)
 
     def take(self, call: FunctionCall) -> Decision[DecisionT] | None:
-        """The decision in a call; None if it is answered with a refusal."""
+        """The decision in a call, or None if the call was refused; writes the call's answer."""
         if call.name not in self._offered:
             self._answers[call.id] = json.dumps({"ok": False, "error": "There is no function of this name."})
             return None
@@ -128,7 +128,7 @@ class _Decisions(Generic[DecisionT]):
 async def run(
     brief: Brief[DecisionT, AnswerT], talk: Conversation, recorder: Recorder, model: ModelName
 ) -> AsyncGenerator[Decision[DecisionT] | Checkpoint | Finished[AnswerT], None]:
-    """Ask, answer the calls, ask again, until the model calls nothing. Raises: as `Conversation.ask`."""
+    """Send requests and answer the calls until the model makes none. Raises: as `Conversation.ask`."""
     if brief.limits.cost_micro_usd is not None and recorder.usage.cost_micro_usd is None:
         raise price_unknown(model.model)
     answers: dict[str, str] = {}
@@ -177,7 +177,7 @@ async def run(
 
 
 async def _next(events: AsyncGenerator[FunctionCall | Turn, None]) -> FunctionCall | Turn | None:
-    """The next event, None at the end. Raises: BadEvent: the answer is not of the documented shape."""
+    """The next event, None at the end. Raises: BadEvent: the provider's answer is not of the documented shape."""
     try:
         return await anext(events, None)
     except SHAPE_ERRORS as error:
@@ -186,7 +186,7 @@ async def _next(events: AsyncGenerator[FunctionCall | Turn, None]) -> FunctionCa
 
 def _read(brief: Brief[DecisionT, AnswerT], turn: Turn, recorder: Recorder, *, decided: bool) -> AnswerT:
     if brief.schema is None and not decided and not turn.text.strip():
-        # Nothing found is said in words; an empty answer after no decision is not that.
+        # A model that found nothing says so in words; an empty answer without a decision is a failure.
         raise ModelError("NON_RETRYABLE", "The model ended without an answer.", name="EmptyAnswer")
     if brief.weigh is not None and (weighed := brief.weigh(turn.alternatives)) is not None:
         return weighed

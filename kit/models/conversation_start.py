@@ -1,4 +1,4 @@
-"""What a provider needs of a brief for the first request of a conversation."""
+"""The part of a brief that a provider needs for the first request of a conversation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kit.models.call_cap import SEARCHES
 
 @dataclass(frozen=True, slots=True)
 class ConversationStart:
-    """The start of a conversation. The answer to a request without tools has the shape of `schema`.
+    """The start of a conversation. The answer to a request without tools must match `schema`.
 
-    `searches` is how often the provider may search within one request; None: as it likes.
+    `searches` is how often the provider may search within one request; None for no limit.
     """
 
     instructions: str

@@ -1,4 +1,4 @@
-"""An offline model: it knows a catalogue of well-known errors and nothing else.
+"""An offline model that knows a catalogue of well-known errors and nothing else.
 
 It has the same port as a real provider and labels each answer as a demonstration. It may miss errors, but must never
 flag a sentence outside the catalogue: a false accusation is worse than a missed error.
@@ -58,9 +58,9 @@ class _Review(BaseModel):
 
 
 class DemoModel:
-    """Model over the catalogue. Units: `pace_s` is the delay before each answer, so that progress is visible.
+    """The model of the catalogue. Units: `pace_s` is the delay before each answer, so that progress is visible.
 
-    With a `record` it repeats the recorded answers instead of those of the present catalogue.
+    With a `record` it repeats the recorded answers instead of using the present catalogue.
     """
 
     labelled_demo = True
@@ -86,7 +86,7 @@ class DemoModel:
     async def converse(
         self, brief: Brief[DecisionT, AnswerT], key: SecretStr | None = None
     ) -> AsyncGenerator[Decision[DecisionT] | Finished[AnswerT], None]:
-        """Each catalogued error of an article in order, once, or a review, or a step of an audit.
+        """Yield each catalogued error of an article once, in order; or answer a review, or a step of an audit.
 
         Raises: ModelError.
         """
@@ -133,7 +133,7 @@ class DemoModel:
         return KeyRefused("error", "This instance runs the demonstration catalogue, which uses no API key.")
 
     async def probe_own(self) -> KeyStatus:
-        """Accept: no key is needed."""
+        """Report success: no key is needed."""
         return KeyAccepted()
 
     def _plan_calls(self, article: Article, tools: tuple[Tool, ...]) -> Iterator[tuple[_Call, ...]]:
@@ -212,12 +212,12 @@ def _objection(claim: ClaimPayload, text: str, known: Catalogue) -> str | None:
 
 
 def _context(text: str, sentence: Sentence) -> str | None:
-    """About ten words on either side, more where needed for uniqueness; None if nothing is unique."""
+    """The sentence with ten words on either side, or more until that is unique; None if the sentence repeats in it."""
     quote = text[sentence.start : sentence.end]
     words = CONTEXT_WORDS
     while True:
         first, last = _go_back(text, sentence.start, words), _go_on(text, sentence.end, words)
-        context = text[first:last].strip()  # as a submission is read
+        context = text[first:last].strip()  # as a submission is normalised
         if not _is_unique(quote, context):
             return None
         if _is_unique(context, text):

@@ -1,6 +1,6 @@
-"""What the demonstration answers in the steps of an audit: sentences of the catalogue, and their sources.
+"""The demonstration's answers in the steps of an audit: sentences of the catalogue, and their sources.
 
-It reads its message as a model would, so nothing of it depends on who asks. Each answer says that it is one.
+It reads its message as a model would, so callers need no special case. Each answer is labelled as a demonstration.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Answered:
 
 
 async def answer_step(brief: Brief[DecisionT, AnswerT], known: Catalogue, clock: Clock) -> Answered:
-    """The answer to a step of an audit. Raises: ModelError: the step is not one of them."""
+    """Answer a step of an audit. Raises: ModelError: the step is unknown."""
     blocks = {found[1]: found[3] for found in _BLOCK.finditer(brief.words)}
     match brief.step:
         case "CLAIM_AUDIT/extract":

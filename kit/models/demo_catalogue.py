@@ -1,4 +1,4 @@
-"""The catalogue of the demo model: it lists each wrong sentence, so that all possible findings can be tested.
+"""The catalogue of the demo model. It lists every sentence that can be flagged, so that all findings can be tested.
 
 Phrasings are expanded once into a dictionary of folded sentences; two entries with the same sentence are refused at
 load, because the correction would depend on their order.
@@ -55,7 +55,7 @@ class Entry(_Strict):
             yield from expand(template)
 
     def published_sources(self) -> tuple[Source, ...]:
-        """The sources as they go into a claim."""
+        """The sources in the form that a claim has."""
         return tuple(Source(url=each.url, title=each.title, snippet=each.snippet) for each in self.sources)
 
 
@@ -85,7 +85,7 @@ def parse(document: str) -> Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    """The catalogue that is part of the package, read once per process."""
+    """The catalogue in this package, read once per process."""
     return parse(resources.files(__package__).joinpath("demo_catalogue.toml").read_text("utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""The catalogue's errors in a text, where nothing around a sentence leaves room for another reading.
+"""Find the catalogue's errors in a text, if nothing around the sentence leaves room for another reading.
 
 The lists of doubtful words are long on purpose: a word too many costs a finding in a demonstration, a missing one may
 cause a false accusation.
@@ -55,12 +55,12 @@ _ABOUT_ERRORS = _words(
 
 
 def is_about_errors(text: str) -> bool:
-    """Whether the article opens as one about errors or as fiction, and so states what it does not mean."""
+    """Whether the article's opening shows that it is about errors or fiction, and so states what it does not mean."""
     return _ABOUT_ERRORS.search(text, 0, OPENING) is not None
 
 
 def is_doubted(text: str, start: int, end: int, reach: int, ignored: Container[str]) -> bool:
-    """Whether a sentence among the `reach` before or after is a question or about belief, or the next one replies.
+    """Whether one of the `reach` sentences before or after asks or speaks of belief, or the next one contradicts.
 
     Sentences whose folded words are in `ignored` do not count: they are plainly stated errors themselves.
     """
@@ -77,7 +77,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def find_errors(text: str, known: Catalogue) -> Iterator[tuple[Entry, Sentence]]:
-    """Each catalogued error of a text with its first plain sentence, in order."""
+    """Each catalogued error in a text with its first plain sentence, in order."""
     if is_about_errors(text):
         return
     quoted = quotations(text)

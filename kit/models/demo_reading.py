@@ -1,7 +1,7 @@
 """Sentence matching of the demo model.
 
-Two sentences match if their words are equal, ignoring case, punctuation, articles and spelling of numbers. There is no
-similarity threshold, since only equality prevents accusing a true sentence.
+Two sentences match if their words are equal, ignoring case, punctuation, articles and the spelling of numbers. There is
+no similarity threshold, since only equality prevents the flagging of a true sentence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SINGLE_OPEN = re.compile(r"(?<![\w'])'(?=\w)")
 _SINGLE_CLOSE = re.compile(r"[\w.,!?]'(?!\w)")
 _SINGLE_QUOTE_REACH = 600
 LONGEST_SENTENCE = 200
-"""Units: characters; a longer sentence is not even folded, no phrasing is that long."""
+"""Units: characters. No phrasing is longer, so a longer sentence is not even folded."""
 
 _IGNORED = frozenset({"a", "an", "the", "actually", "really", "simply", "literally", "basically", "famously"})
 _SAME = {
@@ -32,7 +32,7 @@ _LEAD = re.compile(
     r"(?:in fact|indeed|of course|also|and|moreover|interestingly|surprisingly|amazingly|every(?:one|body) knows that|"
     r"as everyone knows|as we all know|we all know that|it is (?:well known|(?:well known )?fact) that|remember that) "
 )
-"""Openings that add nothing; folded like the sentence itself."""
+"""Openings that add no meaning, in folded form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Sentence:
 
 
 def fold(sentence: str) -> str:
-    """The words of a sentence that decide whether it is the same as another."""
+    """The words by which a sentence is compared with another."""
     lowered = _THOUSANDS.sub("", sentence.lower().replace("\u2019", "'").replace("per cent", "percent"))
     folded = " ".join(_plain_word(word) for word in _WORD.findall(lowered) if word not in _IGNORED)
     return _LEAD.sub("", folded, count=1) if _LEAD.match(folded) else folded
@@ -85,6 +85,6 @@ def quotations(text: str) -> list[tuple[int, int]]:
 
 
 def between_single_quotes(text: str, start: int, end: int) -> bool:
-    """Whether single marks could open before the place and close after it; apostrophes count, for safety."""
+    """Whether a single quotation mark could open before the span and close after it; apostrophes count, for safety."""
     before, after = text[max(0, start - _SINGLE_QUOTE_REACH) : start], text[end : end + _SINGLE_QUOTE_REACH]
     return bool(_SINGLE_OPEN.search(before) and _SINGLE_CLOSE.search(after))

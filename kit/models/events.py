@@ -1,6 +1,6 @@
-"""The events of a recorded answer: server-sent events if it was streamed, else the one document it was.
+"""The events of a recorded answer: server-sent events if it was streamed, else its single JSON document.
 
-Reads what is complete and ignores the rest: the record of a broken stream is readable.
+An incomplete last event is ignored, so the record of a broken stream can be read.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 from contracts.transcript import Call
 
 SHAPE_ERRORS = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Raised by reading an object of another shape than documented."""
+"""Raised when an object from a provider does not have the documented shape."""
 
 Json = dict[str, Any]
-"""An object that a provider sent. It is read as documented; another shape raises one of `SHAPE_ERRORS`."""
+"""An object from a provider. Code reads the documented fields; another shape raises one of `SHAPE_ERRORS`."""
 
 
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class BadEvent(Exception):
-    """A provider sent something that its protocol does not know."""
+    """A provider sent something that its protocol does not allow."""
 
 
 def events(call: Call) -> Iterator[Json]:
@@ -52,7 +52,7 @@ def _object(text: str) -> Iterator[Json]:
 
 
 def writable(found: Json) -> Json:
-    """The same without NUL and lone surrogates, which JSON can spell and neither UTF-8 nor a database can hold."""
+    """`found` with U+FFFD for NUL and lone surrogates: JSON can encode them, UTF-8 and PostgreSQL cannot store them."""
     return {name: _writable(value) for name, value in found.items()}
 
 

@@ -1,8 +1,8 @@
-"""A second provider for outages of the first: used only if that answered nothing, so that nothing is paid twice.
+"""A second provider for outages of the first: used only if the first answered nothing, so nothing is paid twice.
 
 An error status or a failed connection costs nothing. A stream that broke or stalled may have been billed and may have
-content; such a run is retried later like any other. A run that the first had begun and cannot continue is begun again
-by the second: what is paid twice then is the price of an outage.
+content; such a run is retried later like any other. A run that the first had begun in an earlier attempt and cannot
+continue is begun again by the second, and so partly paid twice.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class KeyedModel(Model, Protocol):
 
     @property
     def charges(self) -> tuple[Charges, ...]:
-        """What each model costs that may be asked; nothing where nobody charges."""
+        """The charges of each model that may be used; empty if none costs anything."""
 
     @property
     def takes_readers_keys(self) -> bool:
-        """Whether a reader's key, which is one of OpenAI's, may be sent to this provider."""
+        """Whether a reader's key, which is an OpenAI key, may be sent to this provider."""
 
     async def probe_own(self) -> KeyStatus:
         """Test the instance's own key with one tiny call."""
 
 
 class Failover:
-    """Uses the first; if that failed transiently and at no cost, the second."""
+    """A model that uses the first provider, or the second if the first failed transiently and at no cost."""
 
     def __init__(self, first: KeyedModel, second: KeyedModel) -> None:
         self._first = first
@@ -88,11 +88,11 @@ class Failover:
         raise failed
 
     async def probe(self, key: SecretStr) -> KeyStatus:
-        """Try a reader's key, with the first."""
+        """Test a reader's key with the first provider."""
         return await self._first.probe(key)
 
     async def probe_own(self) -> KeyStatus:
-        """Try the instance's own key of the first."""
+        """Test the instance's own key for the first provider."""
         return await self._first.probe_own()
 
     def _may_ask_second(self, failed: ModelError, key: SecretStr | None) -> bool:
@@ -106,7 +106,7 @@ def _record(failed: ModelError) -> Transcript | None:
 
 
 def _cost_nothing(failed: ModelError) -> bool:
-    """Whether nothing was answered in this attempt; answers to earlier ones are paid for already."""
+    """Whether the provider answered nothing in this attempt; answers of earlier attempts are paid for already."""
     record = _record(failed)
     if record is None:
         return False
@@ -115,9 +115,9 @@ def _cost_nothing(failed: ModelError) -> bool:
 
 
 def _both(first: ModelError | None, before: Transcript | None, second: ModelError) -> ModelError:
-    """The failure of both: that of the second only if it answered at all.
+    """The error to raise after both failed: that of the second only if the second answered at all.
 
-    A misconfigured second must not turn a transient failure of the first into a final one.
+    A misconfigured second provider must not turn a transient failure of the first into a final one.
     """
     useless = second.transcript is None or _cost_nothing(second)
     if second.transcript is not None:
@@ -151,7 +151,7 @@ def _with_first(
 
 
 def _combine(before: Transcript | None, second: bytes) -> bytes:
-    """The second's record, containing the first's."""
+    """The record of the second provider, with that of the first inside."""
     if before is None:
         return second
     return serialize(Transcript.model_validate_json(second).model_copy(update={"instead_of": before}))

@@ -20,7 +20,7 @@ from contracts.v1.investigation import CONVERSATION_LOST
 from kit.models.base import Failure, ModelError
 
 PICTURE_REFUSED: Final = "PictureRefused"
-"""The name of every error that is about a picture of ours."""
+"""The name of every error about a picture that we sent."""
 
 _FINAL_STATUSES: Final = frozenset({400, 401, 403, 404, 422})
 _PICTURE_STATUSES: Final = frozenset({400, 413, 422})
@@ -67,14 +67,14 @@ _ACCOUNT_CODES: Final = frozenset(
         "permission_error",
     }
 )
-"""About the account and not the request. Out of credit comes as 429, but waiting does not help."""
+"""Codes about the account, not the request. An account without credit gets a 429, but waiting does not help."""
 SHORTEST_KEY: Final = 12
-"""Units: characters. Shorter ones are placeholders for servers on one's own machine; no provider gives them."""
+"""Units: characters. Shorter keys are placeholders for local servers; no provider issues such keys."""
 
 _KEY_LIKE: Final = re.compile(r"\b(?:sk|sess|org|proj)-[\w*.-]+")
 _CONVERSATION_LOST_CODES: Final = frozenset({"previous_response_not_found"})
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,99}")
-"""What facts take as the name of an error; servers write anything where a code belongs."""
+"""The names of errors that facts accept; servers send any text as a code."""
 _SECONDS: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
 _REASON_CHARACTERS: Final = 300
 _LONGEST_WAIT_S: Final = 86_400.0
@@ -95,7 +95,7 @@ def from_wire(call: Call, body: bytes, secret: str) -> ModelError:
             failure,
             reason,
             name=name,
-            status_code=status if status < 600 else None,  # HTTP has no others, and facts take none
+            status_code=status if status < 600 else None,  # HTTP has no higher ones, and facts refuse them
             retry_after_s=_first_known(retry_after_s(call.headers), _retry_delay_s(body)),
             of_the_account=code in _ACCOUNT_CODES,
         )
@@ -122,41 +122,41 @@ def from_code(code: str | None, message: str | None, secret: str) -> ModelError:
 
 
 def is_page(call: Call | None) -> bool:
-    """Whether a page of HTML came with a status of success."""
+    """Whether the response was an HTML page with status 200."""
     return call is not None and call.status == 200 and call.headers.get("content-type", "").startswith("text/html")
 
 
 def page() -> ModelError:
-    """Something before the provider answered in its place, which passes; or the address is another's."""
+    """The error for an HTML page: a proxy answered for the provider, which may pass, or the address is wrong."""
     reason = "A page of HTML came in place of an answer: does a proxy answer for the provider, or is its address wrong?"
     return ModelError("TRANSIENT", reason, name="Page")
 
 
 def truncated(call: Call | None) -> ModelError:
-    """The stream ended without its final event, or never was one."""
+    """The error for a stream that ended without its final event, or for a response that was no stream."""
     if is_page(call):
         return page()
     return ModelError("PARTIAL", "The answer ended before it was complete.", name="Truncated")
 
 
 def incomplete(why: str, secret: str) -> ModelError:
-    """The provider cut its own answer short."""
+    """The error for an answer that the provider cut short."""
     return ModelError("PARTIAL", f"The answer was cut short ({redact(why, secret)}).", name="Incomplete")
 
 
 def refusal() -> ModelError:
-    """The model declined. Silence would read as `no issues found`, so it is a failure."""
+    """The error for a model that declined. Otherwise its silence would mean `no issues found`."""
     return ModelError("NON_RETRYABLE", "The model refused to work on this content.", name="Refusal")
 
 
 def parse_error_event(error: Exception) -> tuple[str | None, str] | None:
-    """Code and message of an error event inside a stream, which the client libraries raise; None if it was none."""
+    """Code and message of an error event in a stream, which client libraries raise; None for any other error."""
     body = getattr(error, "body", None)
     return _parse(body) if isinstance(body, dict) else None
 
 
 def parse_error_body(body: bytes) -> tuple[str | None, str]:
-    """Code and message of a provider's error body, whichever form it has."""
+    """Code and message of a provider's error body, in any provider's form."""
     try:
         return _parse(json.loads(body))
     except (ValueError, RecursionError):
@@ -176,7 +176,7 @@ def _parse(document: object) -> tuple[str | None, str]:
 
 
 def _error_of(document: object) -> object:
-    if isinstance(document, list) and document:  # Google's address for chat completions answers so
+    if isinstance(document, list) and document:  # the form of Google's endpoint for chat completions
         document = document[0]
     return document.get("error", document) if isinstance(document, dict) else document
 
@@ -199,7 +199,7 @@ def _first_known(*delays_s: float | None) -> float | None:
 
 
 def redact(text: str, secret: str) -> str:
-    """The text without the key or anything that looks like one, on one line and of bounded length."""
+    """`text` without the key or anything that looks like a key, on one line and of bounded length."""
     plain = text.replace(secret, "[key]") if len(secret) >= SHORTEST_KEY else text
     return " ".join(_KEY_LIKE.sub("[key]", plain).split())[:_REASON_CHARACTERS]
 
@@ -228,6 +228,6 @@ def _date(value: str | None) -> datetime | None:
 
 
 def price_unknown(model: str) -> ModelError:
-    """A limit of money holds only where money can be counted."""
+    """The error for a cost limit without a price: it cannot be enforced."""
     reason = f"There is a cost limit but no price for {model}: see OPENERRATA_MODEL_PRICES."
     return ModelError("NON_RETRYABLE", reason, name="PriceUnknown")

@@ -1,7 +1,7 @@
-"""Which addresses a model has seen in a conversation: those it searched, opened, or had us fetch; and if it could.
+"""The addresses that a model has seen in a conversation: in search results, by opening them, or in pages we fetched.
 
-Read from the record, so a conversation that several attempts held counts as a whole. An address that only the model
-wrote does not count: it may be invented.
+They are read from the record, so a conversation that took several attempts counts as a whole. An address that only the
+model wrote does not count: it may be invented.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from kit.models.audit_rows import ToolCall
 from kit.models.websearch.tool import WEB_SEARCH
 
 _OURS: Final = frozenset({"function_call", "tool_use"})
-"""Calls of functions, whose arguments the model wrote; their answers are research."""
+"""Calls of our functions: the model wrote their arguments, and their answers are in the research."""
 _ADDRESSES: Final = frozenset({"url", "requestedUrl", "finalUrl"})
 _MARKS: Final = ("?utm_source=openai", "&utm_source=openai")
-"""What OpenAI appends to addresses that it cites."""
+"""The parameter that OpenAI appends to addresses it cites."""
 
 
 def list_looked_up(transcript: Transcript) -> frozenset[str]:
-    """The addresses, as the tools gave them."""
+    """The addresses as the tools returned them."""
     found = {address for each in transcript.research for address in _read(each.output)}
     for item in rows(transcript).output_items:
         if item.tool_call is not None and item.tool_call.tool_type not in _OURS:
@@ -34,8 +34,8 @@ def list_looked_up(transcript: Transcript) -> frozenset[str]:
     return frozenset(found)
 
 
-def searched_in_vain(transcript: Transcript) -> bool:
-    """Whether the model searched, and not one of its searches was answered."""
+def all_searches_failed(transcript: Transcript) -> bool:
+    """Whether the model searched and every search failed."""
     answered = [_is_ok(each.output) for each in transcript.research if each.name == WEB_SEARCH.name]
     for item in rows(transcript).output_items:
         match item.tool_call:
@@ -64,7 +64,7 @@ def _read(output: str) -> Iterator[str]:
 
 
 def _walk(value: object) -> Iterator[str]:
-    """The addresses in named fields; text, where a page could name others, is not read."""
+    """The values of address fields at any depth; texts are not searched, as a page could mention any address."""
     match value:
         case dict():
             for name, each in value.items():

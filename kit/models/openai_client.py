@@ -1,4 +1,4 @@
-"""The `openai` library: its client, and its streams."""
+"""Open clients and streams of the `openai` library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def open_client(base_url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout, *, key: str) -> openai.AsyncOpenAI:
-    """A client that never retries, and names no organization or project of our environment."""
+    """A client that never retries, and ignores an organization or project that the environment names."""
     client = openai.AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout, http_client=http)
     client.organization = client.project = None
     return client
@@ -23,7 +23,7 @@ def open_client(base_url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
 async def open_stream(stream: openai.AsyncStream[T]) -> AsyncIterator[openai.AsyncStream[T]]:
     """Close a stream together with its generator.
 
-    The two refer to each other, and the library closes the response alone. The garbage collector, which runs in any
+    The two refer to each other, and the library closes only the response. The garbage collector, which may run in any
     thread, would finalize the generators of a half-read response while the event loop closes them.
     """
     try:

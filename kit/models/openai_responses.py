@@ -27,7 +27,7 @@ from kit.models.provider import LIVE, Provider, ProviderDeps, ProviderSession, S
 
 
 class OpenAIResponses(Provider):
-    """Model over the Responses API. A reader's key is one of OpenAI's, so this is where it may go."""
+    """Model over the Responses API. Accepts readers' keys, which are OpenAI's."""
 
     protocol: ClassVar[Protocol] = "openai_responses"
     takes_readers_keys = True
@@ -153,7 +153,7 @@ class _Responses:
 
 
 def _answer_format(start: ConversationStart, *, closing: bool) -> dict[str, JsonValue]:
-    """The part of the body about the answer."""
+    """The part of the body about the answer's form."""
     added: dict[str, JsonValue] = {"tool_choice": "none"} if closing and start.tools else {}
     if (schema := start.schema_for(closing=closing)) is not None:
         form = {"type": "json_schema", "name": start.schema_name, "schema": dict(schema), "strict": True}
@@ -180,7 +180,7 @@ def _authorization(secret: str) -> dict[str, str]:
 
 
 def _message(parts: Sequence[str | Image], address: Callable[[Image], str]) -> JsonValue:
-    """A plain string, or words and pictures in their order."""
+    """The message as a plain string, or as a list if it has pictures."""
     if not has_pictures(parts):
         return join_words(parts)
     content: list[JsonValue] = [
@@ -193,10 +193,10 @@ def _message(parts: Sequence[str | Image], address: Callable[[Image], str]) -> J
 
 
 def _outputs(answers: Mapping[str, str], ids: Mapping[str, str], closing: str | None = None) -> JsonValue:
-    """The answers to function calls, and the closing words; `ids`: what the provider calls each of them.
+    """The answers to function calls, and the closing words. `ids` are the provider's ids of the calls, by ours.
 
-    The provider stores the conversation and requires one output for each id, so calls with the same id are answered
-    together.
+    The provider stores the conversation and requires one output for each of its ids, so calls with the same id are
+    answered together.
     """
     shared: dict[str, list[str]] = {}
     for call, answer in answers.items():

@@ -41,7 +41,7 @@ LISTED: Final[Mapping[str, Price]] = {
 
 
 class Charges(NamedTuple):
-    """What a model costs, None if that is not known; `searches`: its provider searches within a request, for a fee."""
+    """A model's price, None if unknown; `searches`: its provider searches within a request, for a fee."""
 
     model: ModelName
     price: Price | None
@@ -49,7 +49,7 @@ class Charges(NamedTuple):
 
 
 def price_of(model: str, own: Mapping[str, Price] | None = None) -> Price | None:
-    """The price of a model by its id, with or without a date at the end; None if it is not known."""
+    """The price of a model by its id, with or without a date at the end; None if unknown."""
     for name in (model, _DATED.sub("", model)):
         for prices in (own or {}, LISTED):
             if name in prices:
@@ -59,7 +59,7 @@ def price_of(model: str, own: Mapping[str, Price] | None = None) -> Price | None
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one call used. Units: tokens; `input` includes `cached` and `cache_written`; `searches` are counted."""
+    """The usage of one call. Units: tokens; `input` includes `cached` and `cache_written`; `searches` is a number."""
 
     input: int
     output: int
@@ -71,7 +71,7 @@ class Spent:
 
 
 class Bill:
-    """Adds up the calls of a run. Units: exact until read; `usage` rounds money up to a whole millionth."""
+    """Adds up the calls of a run. Units: sums are exact; only `usage` rounds money, up to a whole millionth."""
 
     def __init__(self, price: Price | None) -> None:
         self._price = price
@@ -79,7 +79,7 @@ class Bill:
         self._tokens = Usage(cost_micro_usd=0 if price else None)
 
     def add(self, spent: Spent) -> None:
-        """Count one call."""
+        """Add one call."""
         before = self._tokens
         total = spent.input + spent.output if spent.total is None else spent.total
         if self._price:
@@ -99,7 +99,7 @@ class Bill:
 
     @property
     def usage(self) -> Usage:
-        """All calls together."""
+        """The usage of all calls together."""
         return self._tokens
 
 

@@ -1,4 +1,4 @@
-"""A provider of a real model: everything but the protocol itself.
+"""The base class of real providers: everything but the protocol itself.
 
 The client library never retries (a repeated call is paid for twice; delivery retries), and no client holds a key: it is
 sent with each request, so one reader's key cannot serve another's run.
@@ -56,7 +56,7 @@ _CONNECT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ProviderSession:
-    """One conversation's recording client and key."""
+    """The recording client, the key and the recorded look-ups of one conversation."""
 
     http: httpx2.AsyncClient
     secret: str
@@ -66,7 +66,7 @@ class ProviderSession:
 
 @dataclass(frozen=True, slots=True)
 class ProviderDeps:
-    """Dependencies of a provider. `http` sends all requests, None: to the internet; `stamps` None: the clock."""
+    """Dependencies of a provider. Without `http` requests go to the internet; without `stamps` the clock is used."""
 
     http: httpx2.AsyncClient | None = None
     stamps: Stamps | None = None
@@ -77,7 +77,7 @@ class ProviderDeps:
 LIVE = ProviderDeps()
 
 SdkBody: TypeAlias = Any
-"""A field of a body for a client library, which types each of them; ours is JSON that is recorded and sent."""
+"""A field of a body for a client library. The library types each field; ours are the JSON that is recorded."""
 
 
 PROBE: Final[Brief[Never, str]] = Brief(step="PROBE/key", instructions="", parts=(), read=lambda answer, _: answer)
@@ -86,7 +86,7 @@ PROBE: Final[Brief[Never, str]] = Brief(step="PROBE/key", instructions="", parts
 class Provider(ABC):
     """Model over a provider's protocol.
 
-    Units: `silence_s` is the longest silence before the call counts as lost, None: as in the deps.
+    Units: `silence_s` is the longest silence before a call counts as lost; None: as in `deps`.
     """
 
     labelled_demo = False
@@ -117,7 +117,7 @@ class Provider(ABC):
 
     @abstractmethod
     def _converse(self, start: ConversationStart, session: ProviderSession) -> Conversation:
-        """A new conversation."""
+        """Begin a conversation."""
 
     @abstractmethod
     def _tools(self, start: ConversationStart) -> list[dict[str, JsonValue]]:
@@ -129,11 +129,11 @@ class Provider(ABC):
 
     @abstractmethod
     async def _try(self, session: ProviderSession) -> None:
-        """Make one tiny call. Raises: what the client library raises."""
+        """Make one tiny call. Raises: the client library's errors."""
 
     @property
     def charges(self) -> tuple[Charges, ...]:
-        """What it costs."""
+        """The price of the model."""
         return (Charges(self.name, self._price, self.searches_itself),)
 
     async def aclose(self) -> None:
@@ -166,7 +166,7 @@ class Provider(ABC):
             brief = _in_words(brief)
 
     async def probe(self, key: SecretStr) -> KeyStatus:
-        """Try a reader's key with one tiny call. Source: docs/protocol.md 2.5."""
+        """Test a reader's key with one tiny call. Source: docs/protocol.md 2.5."""
         if not self.takes_readers_keys:
             return KeyRefused("error", f"This instance asks {self.name.provider}, where a reader's key is of no use.")
         if not KEY_FORMAT.fullmatch(key.get_secret_value()):
@@ -174,7 +174,7 @@ class Provider(ABC):
         return await self._probe_with(key)
 
     async def probe_own(self) -> KeyStatus:
-        """Try the instance's own key with one tiny call."""
+        """Test the instance's own key with one tiny call."""
         try:
             return await self._probe_with(self._key)
         except ModelError as error:
@@ -202,7 +202,7 @@ class Provider(ABC):
         return KeyAccepted()
 
     def _adapt(self, brief: Brief[DecisionT, AnswerT]) -> Brief[DecisionT, AnswerT]:
-        """Adapt a brief to this provider; one without its own web search adds the tool here."""
+        """Adapt a brief to this provider; a provider without a web search of its own adds our tool here."""
         turns = brief.turns
         rounds = min(each for each in (turns.with_tools, brief.limits.rounds, self._max_rounds) if each is not None)
         brief = replace(brief, turns=turns._replace(with_tools=rounds))
@@ -257,7 +257,7 @@ class Provider(ABC):
         return (*self.sdk_errors, httpx2.HTTPError, JSONDecodeError, UnicodeDecodeError, BadEvent)
 
     def _classify(self, error: Exception, session: ProviderSession) -> ModelError:
-        """Classify what the client library raised. The result is not chained to it: it holds request and body."""
+        """Classify an error of the client library, and do not chain the result to it: it holds request and body."""
         call = session.recorder.last
         if call is None:
             return ModelError("NON_RETRYABLE", "The request could not be made.", name=type(error).__name__)

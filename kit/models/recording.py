@@ -1,4 +1,4 @@
-"""Recording one run: requests, response bytes and cost, without any key.
+"""Record one run: requests, response bytes and cost, without any key.
 
 Responses are recorded below the provider's client library, so that our own code can be replayed over them. Without this
 record a claim could not be explained later, since an investigation is paid for only once.
@@ -38,8 +38,8 @@ RECORDED_HEADERS = frozenset({"content-type", "date", "retry-after", "retry-afte
 class Recorder:
     """Grows call by call; `transcript()` may be taken at any point, also after a failure.
 
-    What earlier attempts exchanged is recorded again as it is played back. What is `published` of it counts as theirs,
-    the rest as this attempt's.
+    The exchange of earlier attempts is recorded again as it is played back. The part of it that is `published` counts
+    as theirs, the rest as this attempt's.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class Recorder:
 
     @property
     def usage(self) -> Usage:
-        """What the run has cost so far, in all attempts."""
+        """The usage of the run so far, in all attempts."""
         return self._bill.usage
 
     @property
     def own_usage(self) -> Usage:
-        """What this attempt has spent so far."""
+        """The usage of this attempt so far."""
         return self._own_bill.usage
 
     @property
@@ -77,13 +77,13 @@ class Recorder:
 
     @property
     def last_body(self) -> bytes:
-        """The body of the call made last, as far as it came."""
+        """The body of the call made last, as far as it was received."""
         return bytes(self._bodies[-1]) if self._bodies else b""
 
     def begin_call(self, body: Mapping[str, JsonValue]) -> None:
         """Record a call before it is made, so that a failed one is recorded too.
 
-        Raises: ModelError: it could cost more than one call may; then it is not made.
+        Raises: ModelError: the call could cost more than is allowed, and must not be made.
         """
         if self._cap is not None and len(self._calls) >= self._taken_over:
             self._cap.require_room(body, self.usage)
@@ -115,7 +115,7 @@ class Recorder:
             self._own_bill.add(spent)
 
     async def research(self, call_id: str, name: str, arguments: str, answer: Callable[[str], Awaitable[str]]) -> str:
-        """Look something up for the model, and record it."""
+        """Answer a look-up of the model, and record it."""
         place = self._places
         self._places += 1
         begun = self._stamps.time_of("research begun", place)
@@ -132,11 +132,11 @@ class Recorder:
 
     @property
     def lookups(self) -> tuple[Research, ...]:
-        """The lookups so far, in the order of their requests."""
+        """The look-ups so far, in the order of their requests."""
         return tuple(self._research[place] for place in sorted(self._research))
 
     def checkpoint(self) -> Checkpoint | None:
-        """The exchange since the last checkpoint, None if there was none."""
+        """The exchange since the last checkpoint, None if nothing was exchanged."""
         calls = self._recorded()[self._published_calls :]
         if not calls:
             return None
@@ -167,12 +167,12 @@ class Recorder:
         try:
             return call.model_copy(update={"body": body.decode()})
         except UnicodeDecodeError:
-            if len(self._secret) >= SHORTEST_KEY:  # no text of ours is searched inside base64
+            if len(self._secret) >= SHORTEST_KEY:  # `_redact` would not find it inside base64
                 body = body.replace(self._secret.encode(), b"[key]")
             return call.model_copy(update={"body": b64encode(body).decode(), "encoding": "base64"})
 
     def redact(self, text: str) -> str:
-        """What a server said without the key, which it may quote."""
+        """`text` from a server without the key, which the server may quote."""
         return text if len(self._secret) < SHORTEST_KEY else self._redact(text).replace(self._secret, "[key]")
 
     def _redact(self, text: str) -> str:

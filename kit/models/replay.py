@@ -1,4 +1,4 @@
-"""Replaying a recorded run: today's code with the recorded answers, without network, key or cost.
+"""Replay a recorded run: today's code with the recorded answers, without network, key or cost.
 
 The answers enter below the provider's client library, where they were recorded, and lookups come from the record. So
 results and the new record must be the same to the byte; otherwise our code has changed.
@@ -73,7 +73,7 @@ async def _not_recorded(arguments: str) -> str:
 
 
 def _researched(transcript: Transcript, done: Transcript | None) -> Iterator[Research]:
-    """The lookups of this record without those taken over from the record it continues."""
+    """The look-ups of this record without those taken over from the record it continues."""
     if transcript.instead_of is not None:
         yield from _researched(transcript.instead_of, done)
     yield from transcript.research[len(done.research) if done and can_resume(done, transcript) else 0 :]
@@ -92,7 +92,7 @@ def _model(transcript: Transcript, done: Transcript | None, lookup: Lookup | Non
     effort = (transcript.reasoning or {}).get("effort")
     effort = effort if isinstance(effort, str) else None
     level = effort or "medium"
-    match transcript.protocol:  # each client library takes a second to import, so only the one that is used
+    match transcript.protocol:  # each client library takes a second to import, so only the one in use is imported
         case "openai_responses":
             from kit.models.openai_responses import OpenAIResponses
 

@@ -1,4 +1,4 @@
-"""Resuming from a record: recorded answers are reused, later ones come from the provider.
+"""Resume from a record: recorded answers are reused, later ones come from the provider.
 
 Only the same model with the same instructions and tools resumes a record; any other would continue a conversation that
 it never had.
@@ -24,7 +24,7 @@ def can_resume(done: Transcript, head: Transcript) -> bool:
 
 
 class Lookup:
-    """Recorded answers by request, in order where a request was repeated."""
+    """Recorded answers by request, in their order for a repeated request."""
 
     def __init__(self, research: Iterable[Research]) -> None:
         self._answers: defaultdict[tuple[str, str], deque[str]] = defaultdict(deque)
@@ -32,7 +32,7 @@ class Lookup:
             self._answers[each.name, each.arguments].append(each.output)
 
     def before(self, live: Mapping[str, Answer]) -> dict[str, Answer]:
-        """Functions that answer from the record first."""
+        """The functions of `live`, which answer from the record first."""
         return {name: partial(self.answer, name, live=answer) for name, answer in live.items()}
 
     async def answer(self, name: str, arguments: str, *, live: Answer) -> str:

@@ -1,7 +1,7 @@
-"""The models of an audit by stage: which provider and model each stage asks, and opening them.
+"""The models of an audit by stage: choose the provider and model of each stage, and open them.
 
-What an operator stored overrides the environment. A name that no provider has falls back to the primary one, so that a
-stage is never without a model because of a typing error; the route that stores names refuses such a one.
+An operator's stored choice overrides the environment. An unknown provider's name falls back to the primary provider, so
+that a typing error leaves no stage without a model; the route that stores names refuses unknown ones.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ STEPS: Final[Mapping[Stage, StepName]] = {
     3: "CLAIM_AUDIT/assess",
 }
 FREE: Final = Price(input=0, cached=0, cache_write=0, output=0, search=0)
-"""The price of a server of one's own, unless the settings name one."""
+"""The price of a local server, unless the settings name one."""
 UNNAMED: Final = "default"
-"""The model of a local server that names none."""
+"""The model's name for a local server whose settings name none."""
 _MODELS: Final[Mapping[Literal["anthropic", "openai", "google"], Mapping[Stage, str]]] = {
     "anthropic": {1: "claude-haiku-4-5", 2: "claude-sonnet-5-5", 3: "claude-sonnet-5-5"},
     "openai": {1: "gpt-5.4-mini", 2: "gpt-5.4", 3: "gpt-5.4"},
@@ -43,7 +43,7 @@ _TEMPERATURE: Final[Mapping[Stage, float]] = {1: 0.0, 2: 0.3, 3: 0.2}
 
 @dataclass(frozen=True, slots=True)
 class StoredStage:
-    """What an operator stored for a stage; the provider's name is as it was given."""
+    """An operator's stored choice for a stage; the provider's name is unchecked."""
 
     provider: str
     model: str
@@ -52,18 +52,18 @@ class StoredStage:
 
 
 def find_provider(name: str | None) -> ProviderName | None:
-    """The provider of this name."""
+    """The provider of this name, None if there is none."""
     return next((each for each in PROVIDERS if each == name), None)
 
 
 def resolve(stage: Stage, settings: LlmSettings, stored: StoredStage | None, local_model: str = "") -> StageModel:
-    """What a stage asks: as stored, else as the environment says, else the primary provider's usual model.
+    """The model of a stage: the stored one, else that of the environment, else the primary provider's default.
 
-    `local_model` is the one that a local server is usually asked for.
+    `local_model` is the default model of a local server.
     """
     name, model = (stored.provider, stored.model) if stored else settings.of_stage(stage)
     provider = find_provider(settings.primary_provider if name is None else name)
-    if provider is None:  # the model is one of a provider that there is not
+    if provider is None:  # the model belongs to a provider that does not exist
         provider, model = settings.primary_provider, None
     usual = local_model or UNNAMED if provider == "local" else _MODELS[provider][stage]
     return StageModel(
@@ -79,14 +79,14 @@ class Stages(Protocol):
     """Chooses and opens the models of stages."""
 
     def resolve(self, stage: Stage, stored: StoredStage | None) -> StageModel:
-        """What a stage asks now."""
+        """The model that a stage uses now."""
 
     def open(self, chosen: StageModel) -> Model:
-        """The model of a stage. Raises: SettingsError."""
+        """Open the model of a stage. Raises: SettingsError: no provider for it is usable."""
 
 
 class StageModels:
-    """Opens the models of stages, each once. The fallback provider answers where the first fails at no cost."""
+    """Opens the models of stages, each once. The fallback provider answers if the first fails at no cost."""
 
     def __init__(self, settings: LlmSettings, deps: ProviderDeps) -> None:
         self._settings = settings
@@ -103,7 +103,7 @@ class StageModels:
         return resolve(stage, self._settings, stored, load(ChatSettings).model_id)
 
     def open(self, chosen: StageModel) -> KeyedModel:
-        """The model of a stage. Raises: SettingsError: neither its provider nor the fallback can be asked."""
+        """Open the model of a stage. Raises: SettingsError: neither its provider nor the fallback has its settings."""
         stage = next(stage for stage, step in STEPS.items() if step == chosen.step)
         provider = find_provider(chosen.provider) or self._settings.primary_provider
         spare = self._spare(stage, provider)
@@ -132,23 +132,23 @@ class StageModels:
 
 
 class DemoStages:
-    """The demonstration instead of any model, in each stage."""
+    """The demonstration model for every stage."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     def resolve(self, stage: Stage, stored: StoredStage | None) -> StageModel:
-        """The demonstration, whatever an operator stored."""
+        """The demonstration model; the operator's stored choice is ignored."""
         name = self._model.name
         return StageModel(step=STEPS[stage], provider=name.provider, model=name.model, max_tokens=_MAX_TOKENS[stage])
 
     def open(self, chosen: StageModel) -> Model:
-        """The demonstration."""
+        """The demonstration model."""
         return self._model
 
 
 def _usual(provider: ProviderName, stage: Stage) -> str:
-    """The model that is opened by default; that of a local server is in its own settings."""
+    """A provider's default model for a stage; empty for a local server, whose own settings name it."""
     return "" if provider == "local" else _MODELS[provider][stage]
 
 

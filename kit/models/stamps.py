@@ -1,6 +1,6 @@
 """Timestamps by name: from the clock in a live run, from the record in a replay.
 
-With a direct use of the clock a replay would have another transcript, and so another hash in its event.
+If code read the clock directly, a replay would have another transcript, and so another hash in its event.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ class Stamps(Protocol):
     """A source of timestamps."""
 
     def time_of(self, moment: Moment, number: int) -> datetime:
-        """The time of a moment of the call or lookup with this number; called once for each."""
+        """The time of a moment of the call or look-up with this number; called once for each."""
 
 
 class LiveStamps:
-    """Every moment is now."""
+    """Times from the clock."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class LiveStamps:
 
 
 class RecordedStamps:
-    """Times of a recorded run. A moment without one is passed to `then`, or has the last recorded time."""
+    """Times of a recorded run. An unrecorded moment gets its time from `then`, or else the last recorded time."""
 
     def __init__(self, transcript: Transcript, then: Stamps | None = None) -> None:
         self._then = then

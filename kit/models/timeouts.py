@@ -1,7 +1,7 @@
 """Timeouts of a provider: for silence, for one answer, and for a run.
 
-Many providers keep a stalled stream open with comments and pings, so bytes alone are no activity: a stalled stream
-would hold a slot indefinitely, since the worker itself keeps sending heartbeats.
+Many providers keep a stalled stream open with comments and pings, so bytes alone do not count as activity: a stalled
+stream would hold a slot indefinitely, since the worker itself keeps sending heartbeats.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import httpx2
 
 _PING: Final = re.compile(rb'data:\s*(?:\{[^{}]{0,40}"type"\s*:\s*"(?:ping|keepalive)"[^{}]{0,80}\})?\s*')
 _SHORT_BYTES: Final = 200
-"""Longer lines count as content, complete or not."""
+"""A longer line counts as content, even if it is incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Units: seconds without content, for one call, and for all calls of one attempt together."""
+    """Limits in seconds: without content, for one call, and for all calls of one attempt together."""
 
     silence_s: float = 300.0
     call_s: float = 1_800.0
@@ -40,7 +40,7 @@ class ActivityDetector:
         self._begun = b""
 
     def has_content(self, data: bytes) -> bool:
-        """Whether these bytes hold more than blanks, comments and pings.
+        """Whether these bytes have more than white space, comments and pings.
 
         Source: HTML Living Standard, server-sent events.
         """
@@ -66,7 +66,7 @@ class Deadlines:
         self._call_until = 0.0
 
     def begin_call(self) -> float:
-        """Begin a call; its deadline on the clock of the event loop."""
+        """Begin a call and return its deadline, in the event loop's time."""
         now = asyncio.get_running_loop().time()
         if self._run_until is None:
             self._run_until = now + self._timeouts.run_s
@@ -74,7 +74,7 @@ class Deadlines:
         return self._call_until
 
     async def enforce(self, pieces: AsyncIterator[bytes], activity: ActivityDetector) -> AsyncIterator[bytes]:
-        """The pieces of an answer as they arrive. Raises: httpx2.ReadTimeout: it stalls, or its time is over."""
+        """The pieces of an answer as they arrive. Raises: httpx2.ReadTimeout: the answer stalls or takes too long."""
         loop = asyncio.get_running_loop()
         active_at = loop.time()
         async with aclosing(pieces) as rest:  # type: ignore[type-var]  # async generators have aclose

@@ -1,6 +1,6 @@
 """Transports below the provider's client library: one records responses, the other plays them back.
 
-Both sit at the same place, so a replay runs all of our code and all of the library's. Bodies are recorded decompressed,
+Both are at the same level, so a replay runs all of our code and all of the library's. Bodies are recorded decompressed,
 so headers about compression are dropped.
 """
 
@@ -32,7 +32,7 @@ _MAX_REDIRECTS: Final = 5
 class RecordingTransport(httpx2.AsyncBaseTransport):
     """Sends requests through a client shared by all runs and records the responses of this one.
 
-    The first ones are answered from the record `done`, if there is one.
+    Requests that the record `done` has are answered from it.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class RecordingTransport(httpx2.AsyncBaseTransport):
 
 
 async def _send(http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
-    """Follow redirects within one origin only: elsewhere the client strikes `Authorization`, and no other key."""
+    """Follow redirects within one origin only: for others the client removes `Authorization`, but no other key."""
     own = (request.url.origin, request.url.copy_with(scheme="https").origin)
     for _ in range(_MAX_REDIRECTS):
         response = await http.send(request, stream=True, follow_redirects=False)
@@ -111,7 +111,7 @@ class Playback(httpx2.AsyncBaseTransport):
         self._calls: Iterator[Call] = iter(transcript.calls)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The next recorded answer."""
+        """Answer with the next recorded response."""
         call = next(self._calls, None)
         if call is None:
             raise httpx2.ConnectError("the record holds no further call")

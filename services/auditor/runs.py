@@ -24,7 +24,7 @@ from kit.clock import Clock
 from kit.ephemeral import EphemeralTexts
 from kit.errors import Retry, Superseded
 from kit.models.base import Brief, Checkpoint, Finished, Limits, Model, ModelError, Sampling
-from kit.models.looked_up import list_looked_up, searched_in_vain
+from kit.models.looked_up import all_searches_failed, list_looked_up
 from kit.runs import RunRecord, limit_time
 from kit.settings import SettingsError
 from lifecycle.attempts import ATTEMPTS, Exhausted, NotDue, OwnedByOtherWorker
@@ -250,7 +250,7 @@ def _list_looked_up(finished: Finished[AnswerT]) -> frozenset[str]:
     """The addresses that were looked up. Raises: ModelError: there are none, because all searches failed."""
     transcript = Transcript.model_validate_json(finished.transcript)
     found = list_looked_up(transcript)
-    if not found and searched_in_vain(transcript):
+    if not found and all_searches_failed(transcript):
         raise ModelError(
             "NON_RETRYABLE",
             "No search was answered.",

@@ -1,7 +1,7 @@
-"""Three search engines behind one call. Keys are sent in a header and appear in no address, answer or error.
+"""Three search engines behind one interface. Keys are sent in a header and appear in no address, answer or error.
 
-An engine's answer is read leniently where a field is missing and strictly where the whole is not what it should be: an
-unreadable answer must not look like a search that found nothing.
+A result may lack fields, but an answer of an unexpected form is an error: an unreadable answer must not look like a
+search that found nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kit.web import GuardedHttpClient, Request
 _TIMEOUT_S: Final = 15.0
 _MAX_BYTES: Final = 2_000_000
 _MAX_WORDS: Final = 5_000
-"""Units: characters of a title or a summary, which a page chooses and the parser may take quadratic time for."""
+"""Units: characters of a title or a summary; both come from pages, and the parser may take quadratic time."""
 
 
 class DuckDuckGo:
-    """The page for browsers without scripts; needs no key, and gives no promise."""
+    """DuckDuckGo's page for browsers without scripts: needs no key, but its form may change at any time."""
 
     def __init__(self, http: GuardedHttpClient, address: str = "https://html.duckduckgo.com/html/") -> None:
         self._http = http
@@ -116,7 +116,7 @@ def _duckduckgo_hit(node: LexborNode) -> Hit | None:
 
 
 def _behind(href: str) -> str:
-    """The page a link of the engine leads to; advertisements lead elsewhere and are dropped as no web address."""
+    """The target of a result's link; empty for advertisements, which are then dropped."""
     parts = urlsplit(href)
     if parts.path == "/l/" and parts.hostname in (None, "duckduckgo.com", "html.duckduckgo.com"):
         return parse_qs(parts.query).get("uddg", [""])[0]
@@ -128,7 +128,7 @@ def _is_web(url: object) -> bool:
 
 
 def _words(value: object) -> str:
-    """A field's words; engines mark the matches with tags."""
+    """The text of a field without the tags by which engines mark matches."""
     return _plain(LexborHTMLParser(value[:_MAX_WORDS]).text() or "") if isinstance(value, str) else ""
 
 

@@ -1,4 +1,4 @@
-"""The tool `web_search` of a model. Every failure is an answer: the model can search again without failing the run.
+"""The tool `web_search` for a model. Failures are answers too, so that the model can try again within the run.
 
 Results are untrusted text; they are passed on as data inside JSON.
 """
@@ -21,7 +21,7 @@ _TITLE_CHARACTERS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One page an engine names."""
+    """One result of a search."""
 
     title: str
     url: str
@@ -29,19 +29,19 @@ class Hit:
 
 
 class SearchFailed(Exception):
-    """The engine gave no answer that can be used; the text is one sentence for the model and names no key."""
+    """The engine gave no usable answer; the message is one sentence for the model and contains no key."""
 
 
 class Engine(Protocol):
     """A search engine."""
 
     async def search(self, query: str) -> Sequence[Hit]:
-        """Pages about this, best first. Raises: SearchFailed, WebError."""
+        """The results of a search, best first. Raises: SearchFailed, WebError."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTool:
-    """The function as it is offered."""
+    """A function as it is offered to the model."""
 
     name: str
     description: str

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.transcript import Call, Protocol, Research, Transcript
-from kit.models.looked_up import list_looked_up, searched_in_vain
+from kit.models.looked_up import all_searches_failed, list_looked_up
 from tests.support.factories import NOW
 
 JSON = {"content-type": "application/json"}
@@ -90,7 +90,7 @@ OK, REFUSED = {"ok": True, "results": []}, {"ok": False, "error": "The engine is
 )
 def test_searches_of_ours_are_in_vain_if_none_is_answered(outputs: tuple[object, ...], in_vain: bool) -> None:
     research = (lookup("fetch_url", {"ok": True}), *(lookup("web_search", each) for each in outputs))
-    assert searched_in_vain(transcript("chat_completions", research=research)) is in_vain
+    assert all_searches_failed(transcript("chat_completions", research=research)) is in_vain
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_searches_of_ours_are_in_vain_if_none_is_answered(outputs: tuple[object,
 def test_so_are_those_of_openai(statuses: tuple[str, ...], in_vain: bool) -> None:
     output = [{"type": "web_search_call", "id": f"w{n}", "status": each} for n, each in enumerate(statuses)]
     body = json.dumps({"object": "response", "output": output})
-    assert searched_in_vain(transcript("openai_responses", body)) is in_vain
+    assert all_searches_failed(transcript("openai_responses", body)) is in_vain
 
 
 @pytest.mark.parametrize(("content", "in_vain"), [([], False), ({"type": "web_search_tool_result_error"}, True)])
@@ -111,7 +111,7 @@ def test_and_those_of_anthropic(content: object, in_vain: bool) -> None:
         {"type": "content_block_stop", "index": 0},
     ]
     body = "".join(f"data: {json.dumps(each)}\n\n" for each in events)
-    assert searched_in_vain(transcript("anthropic", body, headers=SSE)) is in_vain
+    assert all_searches_failed(transcript("anthropic", body, headers=SSE)) is in_vain
 
 
 @given(st.text(), st.text())
