@@ -19,7 +19,7 @@ _IPV4 = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})")
 def ip_range_prefix(address: str) -> str:
     """The prefix of an address: the first three octets of IPv4, the first three groups of IPv6.
 
-    Shapes: `unknown` for nothing, `invalid:<lower case>` for anything that is no address. Source: docs/protocol.md 4.
+    Shapes: `unknown` for an empty address, `invalid:<lower case>` for an invalid one. Source: docs/protocol.md 4.
     """
     address = address.strip(JS_WHITE_SPACE)
     if not address:

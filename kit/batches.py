@@ -1,4 +1,4 @@
-"""Atomic batches: the facts of one caller are stored all or none, and concurrent callers share a batch.
+"""Atomic batches: of one caller's facts all are stored or none, and concurrent callers share a batch.
 
 A broker that acknowledges nothing before it is on the disk takes as long for the facts of one caller as for those of
 sixteen. So one batch is under way at a time, and what arrives meanwhile is the next one.
@@ -17,12 +17,12 @@ from nats.aio.msg import Msg
 from kit.publisher import Outgoing, PublishConflict, Publisher, PublishRefused, Receipt, confirm
 
 SHARERS: Final = 32
-"""How many callers share a batch at most; a broker takes 1000 messages."""
+"""The largest number of callers that share a batch; a broker accepts 1000 messages in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one caller stores, of one stream."""
+    """The facts of one caller, all for one stream."""
 
     facts: Sequence[Outgoing]
     stored: asyncio.Future[tuple[Receipt, ...]]
@@ -65,7 +65,7 @@ class Batches:
                 self._waiting.popleft().stored.cancel()
 
     def _take(self) -> Sequence[_Part]:
-        """The next to share a batch: of two that expect something of one subject, the second would refuse both."""
+        """Take the parts of the next batch: two with the same subject would have it refused, so the second waits."""
         parts: list[_Part] = []
         subjects: set[str] = set()
         while self._waiting and len(parts) < SHARERS and subjects.isdisjoint(self._waiting[0].subjects):
@@ -76,7 +76,7 @@ class Batches:
         return parts
 
     async def _store(self, parts: Sequence[_Part]) -> None:
-        """A refused batch is not stored, so those that shared it are stored each on its own."""
+        """Store parts as one batch; if the broker refuses it, store each part by itself."""
         try:
             receipts = await self._send([fact for part in parts for fact in part.facts])
         except (PublishConflict, PublishRefused) as refusal:
@@ -110,6 +110,6 @@ class Batches:
             else:
                 await self._publisher.send_unconfirmed(outgoing)
         for future in confirmed[:-1]:
-            await confirm(future)  # of several errors the first is the cause
+            await confirm(future)  # of several errors the first one is the cause
         committed = await self._publisher.wait_for_receipt(confirmed[-1])
         return tuple(Receipt(committed.sequence - last + place) for place in range(1, last + 1))

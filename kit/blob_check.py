@@ -1,4 +1,4 @@
-"""Whether the blob store works: by a read, now and then a write, and recent failures of other requests."""
+"""Check that the blob store works, by a read, an occasional write, and recent failures of other requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ class BlobsUnavailable(Exception):
 
 
 class StoreCheck:
-    """Shapes: `look` returns the problem or None; it and `write` raise BlobsUnavailable, after `failed` was called."""
+    """The health check of a blob store.
+
+    Shapes: `look` returns the problem or None; `look` and `write` call `failed` before they raise BlobsUnavailable.
+    """
 
     def __init__(self, look: Callable[[], Awaitable[str | None]], write: Callable[[], Awaitable[None]]) -> None:
         self._look = look
@@ -29,7 +32,7 @@ class StoreCheck:
         self._failure = ""
 
     def failed(self, reason: str) -> None:
-        """Note that any request has failed."""
+        """Record that a request failed, a check's or another one."""
         self._written_at, self._failed_at, self._failure = -inf, monotonic(), reason
 
     async def problem(self) -> str | None:

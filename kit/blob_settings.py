@@ -1,4 +1,4 @@
-"""Where a blob store is, and what it may lack."""
+"""The settings of a blob store, and the error for a missing object."""
 
 from __future__ import annotations
 

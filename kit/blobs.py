@@ -1,4 +1,4 @@
-"""Content-addressed objects on any S3 server: writing twice is harmless, and nothing is ever changed.
+"""Content-addressed objects on any S3 server: writing one twice is harmless, and none ever changes.
 
 Most are stored under one prefix. A paid answer is stored under the name of its step, so that the next worker on that
 step finds it even if its writer died before publishing the hash.
@@ -40,7 +40,7 @@ SILENCE_S = 5.0
 """Longest silence within a response; minio sends no more than 5 MiB in one request."""
 COMMON = "sha256"
 HEALTH_BODY = bytes(8 * 1024)
-"""Larger than the free rest of a disk page, so that it needs space of its own."""
+"""Larger than the free rest of a disk page, so that each write needs new space."""
 HEALTH = f"{COMMON}/{hashlib.sha256(HEALTH_BODY).hexdigest()}"
 """An ordinary blob under the common prefix."""
 ANSWERS = "answers"
@@ -115,9 +115,9 @@ class Blobs:
         return await self._check.problem()
 
     async def put(self, data: bytes, media_type: str = "application/octet-stream", *, under: str = COMMON) -> BlobRef:
-        """Store bytes under `<under>/<hash>`; bytes in the cache are not sent again.
+        """Store bytes under `<under>/<hash>`, unless they are cached and the store still has them.
 
-        That they still exist is checked every time, since they may have been erased.
+        The store is asked every time, since the object may have been erased.
         """
         digest = hashlib.sha256(data).hexdigest()
         name = f"{under}/{digest}"
@@ -127,9 +127,9 @@ class Blobs:
         return BlobRef(sha256=digest, size_bytes=len(data), media_type=media_type)
 
     async def get(self, sha256: str, under: str | None = None) -> bytes:
-        """The bytes with this hash, from that prefix or, as after a restore, the common one.
+        """The bytes with this hash, from the prefix `under` or, as after a restore, from the common one.
 
-        Raises: BlobMissing: there are none, or they were altered.
+        Raises: BlobMissing: there is no such object, or its bytes were altered.
         """
         cached = self._cache.get(sha256)
         if cached is not None:
@@ -141,17 +141,17 @@ class Blobs:
         return data
 
     async def put_named(self, name: str, data: bytes, media_type: str) -> None:
-        """Store bytes under a name of the caller's, in the place of what is there."""
+        """Store bytes under the caller's name for them, replacing any object of that name."""
         await self._store(name, data, media_type)
 
     async def get_named(self, name: str) -> bytes | None:
-        """The bytes under a name of the caller's; None: there are none."""
+        """The bytes stored by `put_named`, or None if there are none."""
         return await self._run(self._fetch_named, name)
 
     async def put_text(self, text: str, answers: str | None = None) -> TextRef:
         """Name a text by its hash; store it unless it is small enough for the event itself.
 
-        Shapes: `answers` is the step it is the answer to.
+        Shapes: `answers` is the step that the text is the answer to.
         """
         data = text.encode()
         under = None if answers is None else f"{ANSWERS}/{answers}"
@@ -193,7 +193,7 @@ class Blobs:
         return {name.sha256: name for names in found for name in names}
 
     async def remove_folder(self, place: str) -> int:
-        """Remove all objects below a prefix for good; how many there were."""
+        """Delete all objects below a prefix and return how many there were."""
         names = await self._run(self._list, f"{place}/")
         await self._run(self._remove_all, names)
         for name in names:
@@ -201,7 +201,7 @@ class Blobs:
         return len(names)
 
     async def remove(self, sha256: str, under: str | None = None) -> None:
-        """Remove an object for good; one that is not there is no error."""
+        """Delete an object; a missing one is no error."""
         name = f"{under or COMMON}/{sha256}"
         if not await self._puts.remove(name):
             await self._run(self._client.remove_object, self._bucket, name)

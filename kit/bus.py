@@ -40,7 +40,7 @@ STARTUP_TIMEOUT_S = 10.0
 INBOX = "_INBOX"
 CONNECT_TIMEOUT_S = 2
 API_TIMEOUT_S = 5.0
-"""How long an answer of the broker about its streams and consumers may take."""
+"""Limit for a reply of the broker about its streams and consumers."""
 DRAIN_S = 25.0
 PENDING_BYTES = 64 * 1024 * 1024
 
@@ -52,7 +52,7 @@ class RequestTimeout(BusError):
 
 
 class RequestRejected(BusError):
-    """A service rejected the request for good."""
+    """A service rejected the request; trying again is useless."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -122,10 +122,10 @@ class Bus(Publisher):
     async def publish_together(
         self, facts: Sequence[OnceEvent], *, correlation: UUID, cause: UUID | None = None, at: datetime | None = None
     ) -> tuple[Receipt, ...]:
-        """Store all of these once-events or none; they are of one stream that takes batches and of different subjects.
+        """Store all of these once-events or none; all are of one stream that takes batches, each of another subject.
 
-        It is sent once: without a confirmation it may or may not be stored, and a broker that lost its leader drops an
-        unfinished batch after ten seconds. So after any error look at the log before sending anything again.
+        The batch is sent once. Without a confirmation it may or may not be stored, and a broker that lost its leader
+        drops an unfinished batch after ten seconds. So after any error, read the log before sending anything again.
 
         Raises: PublishConflict: nothing was stored now; an event came too late, or all were stored before.
         PublishRefused: they can never be stored. BusError: there was no confirmation in time, or too many batches.
@@ -142,7 +142,7 @@ class Bus(Publisher):
         await self.client.publish(reply_to, outgoing.data, headers=headers)
 
     async def reject_request(self, reply_to: str, reason: str) -> None:
-        """Send to a reply address that the request can never succeed."""
+        """Reply that the request can never succeed."""
         await self.client.publish(reply_to, b"", headers={REJECTED: " ".join(reason.split())[:500]})
 
     async def announce_position(self, stream: str, sequence: int) -> None:
@@ -150,11 +150,11 @@ class Bus(Publisher):
         await self.client.publish(position_subject(stream), str(sequence).encode())
 
     def on_close(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """Call this before the connection closes, last registered first."""
+        """Register a function to call before the connection closes; the last one registered is called first."""
         self._closers.append(stop)
 
     async def close(self) -> None:
-        """End what uses the connection, flush what is in flight and close."""
+        """Stop the connection's users, flush what is in flight and close."""
         for stop in reversed(self._closers):
             await stop()
         with suppress(nats.errors.Error, TimeoutError):

@@ -19,7 +19,7 @@ _SYSTEM = SystemClock()
 class Cache(Generic[K, V]):
     """The most recently used values up to a total weight, each for its lifetime.
 
-    Values are not None, unless they live for 0 seconds. Units: `ttl_s` is the lifetime, for all or for each; the weight
+    A value may be None only if its lifetime is 0. Units: `ttl_s` is the lifetime, of all values or of each; the weight
     is 1 without `weigh`. `on_evict` is called with values that were evicted for space.
     """
 

@@ -1,8 +1,8 @@
 """Circuit breaker of a consumer: a faulty release must not turn all of its messages into dead letters.
 
-Only bugs and undecodable bytes count, and only while they outweigh successes. A handler that rejects its input counts
-for nothing; otherwise anybody who sends nonsense could stop everybody. The broker pauses the consumer, so the pause
-holds for all processes, survives their restart and ends by itself.
+Only bugs and undecodable bytes count, and only while they outweigh successes. A handler that rejects its input does
+not count; otherwise one client that sends nonsense could stop the service for all. The broker pauses the consumer, so
+the pause holds for all processes, survives their restart and ends by itself.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class StopLimit:
-    """How many dead letters of one process pause the consumer; 0: never.
+    """When to pause a consumer: at `dead_letters` in one process, never if that is 0.
 
-    Units: `within_s` is the window; `share` of the messages that ended in it; `pause_s` until it resumes by itself.
+    Units: `within_s` is the window; dead letters must be at least `share` of the messages that ended in it; the
+    consumer resumes by itself after `pause_s`.
     """
 
     dead_letters: int = 20
@@ -44,13 +45,13 @@ class Circuit:
         self._successes: deque[float] = deque()
 
     def count_success(self, now_s: float) -> None:
-        """Count a handled message; it matters only while there are failures."""
+        """Count a handled message, if there are recent failures to compare it with."""
         if self._failures:
             self._evict(now_s)
             self._successes.append(now_s)
 
     def count_failure(self, now_s: float) -> bool:
-        """Count a dead letter; whether the consumer must pause now. Then counting starts anew."""
+        """Count a dead letter and return whether the consumer must pause now; if so, counting starts anew."""
         self._failures.append(now_s)
         self._evict(now_s)
         failed = len(self._failures)
@@ -71,7 +72,7 @@ class Circuit:
 async def pause(bus: Bus, consumer: Consumer, for_s: float) -> None:
     """Pause a consumer in all processes.
 
-    Raises: nats.js.errors.Error, nats.errors.Error: the broker did not do it.
+    Raises: nats.js.errors.Error, nats.errors.Error: the broker refused or did not answer.
     """
     until = (bus.clock.now().astimezone(UTC) + timedelta(seconds=for_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
     for stream in (stream_of(consumer.event), REDELIVERY):

@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 
 SALT_BYTES: Final = 32
 SALTS_AT_ONCE: Final = 64
-"""Every fact has one, and asking the system for each costs as much as writing the fact."""
+"""Drawn at once: every fact has a salt, and a system call for each would cost as much as writing the fact."""
 
 
 class Clock(Protocol):
@@ -23,10 +23,10 @@ class Clock(Protocol):
         """The current time in UTC. It may jump either way; durations are measured by `monotonic`."""
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary moment, which only grow."""
+        """Seconds since an arbitrary moment; they never decrease."""
 
     def new_id(self) -> UUID:
-        """A new id, ordered by time; only where no id can be derived."""
+        """A new id, ordered by time, for things whose id cannot be derived."""
 
     def new_salt(self) -> str:
         """32 unpredictable bytes in base64url."""

@@ -1,4 +1,4 @@
-"""A fold of a stream that publishes the facts that follow, and stores a low-water mark, so that a restart is short.
+"""A fold of a stream that publishes the facts that follow, and stores a low-water mark to restart from.
 
 `Rules` define what is folded, when it is over and what follows from it. The same facts always give the same conclusion,
 so replicas and replays are harmless.
@@ -34,11 +34,11 @@ log = structlog.get_logger(__name__)
 
 
 class Aggregate(Protocol):
-    """What is folded by key."""
+    """The state that the fold keeps for one key."""
 
     @property
     def correlation(self) -> UUID:
-        """The correlation id of all its facts."""
+        """The correlation id of all facts of the aggregate."""
 
     def apply(self, fact: StoredFact) -> None:
         """Apply the next fact of the log; facts about others change nothing."""
@@ -48,12 +48,12 @@ A = TypeVar("A", bound=Aggregate)
 
 
 class Rules(Protocol[A]):
-    """What one fold does."""
+    """What one fold routes, opens, concludes and closes."""
 
     async def route(self, fact: StoredFact) -> Sequence[tuple[str, StoredFact]]:
-        """The keys of the aggregates that a fact concerns, each with what its aggregate applies.
+        """The keys of the aggregates that a fact concerns, each with the fact to apply to that aggregate.
 
-        An aggregate that needs facts from before it was known gets them here too, from the log.
+        Older facts that an aggregate needs are read from the log and returned here too.
         """
 
     async def open(self, fact: StoredFact) -> A | None:
@@ -66,10 +66,10 @@ class Rules(Protocol[A]):
         """The fact that follows, None until everything it needs is known."""
 
     async def is_over_in_log(self, key: str, aggregate: A) -> bool:
-        """Whether it is over according to the log."""
+        """Whether the aggregate is over according to the log."""
 
     async def close(self, key: str, aggregate: A) -> None:
-        """Clean up when it is over, before the mark passes it. May be repeated."""
+        """Clean up after an aggregate that is over, before the mark passes it. May be repeated."""
 
 
 class Watcher(Protocol):
@@ -88,8 +88,9 @@ class Watcher(Protocol):
 class _Open(Generic[A]):
     """An aggregate that is not over.
 
-    Units: `since` is its first sequence, `last` its newest. `check_at` is the loop's time of the next check in the log
-    whether it is over, None before it is scheduled; the check is repeated after `check_after_s`.
+    Units: `since` is the sequence of its first fact, `last` that of its newest. `check_at` is the loop time of the next
+    look into the log whether the aggregate is over, None if none is scheduled; `check_after_s` is the interval to the
+    one after that.
     """
 
     aggregate: A
@@ -144,7 +145,7 @@ class Concluder(Generic[A]):
         )
 
     async def _apply(self, fact: StoredFact, at: datetime) -> list[str]:
-        """Apply a fact to the aggregates that it concerns; their keys. Raises: Reject: what it follows is no fact."""
+        """Apply a fact to the aggregates it concerns; return their keys. Raises: Reject: what it follows is no fact."""
         touched = []
         for key, each in await self._rules.route(fact):
             entry = self._open.get(key)
@@ -162,7 +163,7 @@ class Concluder(Generic[A]):
         return touched
 
     def _find_settled(self, touched: Mapping[str, UUID]) -> tuple[list[str], list[tuple[str, Event, UUID]]]:
-        """Of what changed, the keys that are over, and the facts to publish, each with its cause."""
+        """Of the keys that changed, those that are over, and the facts to publish, each with its key and its cause."""
         over, ends = [], []
         for key, cause in touched.items():
             entry = self._open.get(key)
@@ -189,9 +190,9 @@ class Concluder(Generic[A]):
             self._watcher.ended(key)
 
     async def _close_repeated(self) -> None:
-        """Close what was opened by a duplicate fact in the log: it is over, and no more facts will come.
+        """Close aggregates that a duplicate fact in the log opened: they are over, and no more facts will come.
 
-        The log is read for this rarely, and only about what has been open for a while.
+        The log is read rarely for this, and only for aggregates that have been open for a while.
         """
         now = asyncio.get_running_loop().time()
         for key, entry in tuple(self._open.items()):

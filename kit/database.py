@@ -1,6 +1,6 @@
-"""PostgreSQL: the role a connection logs in as decides what it may do.
+"""PostgreSQL connections; the role that a connection logs in as decides what it may do.
 
-A service logs in as the one role its work needs, and that role is a member of no other.
+A service logs in as the one role that its work needs, which is a member of no other role.
 Migrations and the operator's commands log in as the owner of the schemas.
 """
 
@@ -80,7 +80,7 @@ class Database:
             await connection.exec_driver_sql(_FILL)
 
     async def session(self, *, options: str = "") -> Session:
-        """A connection of the driver itself, outside the pool, for COPY and pipelines; the caller closes it."""
+        """A psycopg connection outside the pool, for COPY and pipelines; the caller closes it."""
         return await open_session(self._url, options=f"{self._options} {options}", connect=self._watch.connect)
 
     async def close(self) -> None:
@@ -94,9 +94,9 @@ class _PooledConnection(Protocol):
 
 
 def _require_alive(connection: _PooledConnection, *_: object) -> None:
-    """Let the pool replace a session that has ended: its socket, which should be silent, has data.
+    """Let the pool replace a session that has ended: the socket of an idle one has no data to read.
 
-    Polling it costs no round trip, unlike a ping.
+    Polling the socket costs no round trip, unlike a ping.
     """
     session = connection.driver_connection
     if not session.closed:
@@ -108,14 +108,14 @@ def _require_alive(connection: _PooledConnection, *_: object) -> None:
 
 
 def role_url(url: str, role: Role) -> str:
-    """The same database with a role as user, for servers that need no password or a password file."""
+    """`url` with a role as user and no password, for servers that need none or take it from a password file."""
     return make_url(url)._replace(username=f"errata_{role}", password=None).render_as_string(hide_password=False)
 
 
 async def require_least_privilege(url: str, role: Role) -> None:
     """Refuse a login that could become anything but its role.
 
-    Raises: SettingsError.
+    Raises: SettingsError: the login may act as another role, or the role does not exist.
     """
     variable, name = f"OPENERRATA_DATABASE_{role.upper()}_URL", f"errata_{role}"
     try:
@@ -173,10 +173,10 @@ async def create_readmodel(url: str, schema: str) -> None:
 
 
 async def is_current(url: str, role: Role | None = None) -> bool:
-    """Whether every history that a role sees is at its newest revision; a few milliseconds.
+    """Whether every migration history that a role sees is at its newest revision; takes a few milliseconds.
 
     Of the read model the curator's role sees only the columns that labels need, the notary's those of look-ups.
-    Raises: UnknownSchema: one is at a newer revision, so that nothing here could bring it there.
+    Raises: UnknownSchema: a history is at a newer revision than this version has.
     """
     histories: tuple[History, ...] = ("durable",) if role in ("curator", "notary") else ("durable", "readmodel")
     session = await open_session(url)

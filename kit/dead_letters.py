@@ -1,7 +1,7 @@
 """Dead letters: messages that could not be handled, stored with the reason until an operator decides.
 
 An operator redelivers a dead letter to its consumer alone, through that consumer's subject of `ERRATA_REDELIVERY`:
-published as a new fact it would reach every consumer and stand twice in the log.
+published as a new fact, the message would reach every consumer and be in the log twice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DeadLetterNotFound(Exception):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a fact stands in the log, also when it is redelivered."""
+    """The place of a fact in the log; a redelivered fact keeps it."""
 
     stream: str
     sequence: int
@@ -77,7 +77,7 @@ class StoredDeadLetter:
 
 
 def origin_of(message: Msg) -> Origin:
-    """Which fact a delivered message is."""
+    """The place in the log of a delivered message, also of a redelivered one."""
     if message.metadata.stream == REDELIVERY.name:
         headers = message.headers or {}
         return Origin(headers[STREAM], int(headers[SEQUENCE]), headers[SUBJECT])

@@ -2,8 +2,8 @@
 
 A message is acknowledged only after every fact its handler yielded is stored. So a crash at any line repeats work and
 loses none, and because facts have derived ids, repeated work changes nothing. A worker stops when the broker has not
-confirmed a heartbeat within the deadline, because by then another worker has the message. `failure_policy` decides what
-becomes of a message that was not handled.
+confirmed a heartbeat within the deadline, because by then another worker may have the message. `failure_policy` decides
+what happens to a message that was not handled.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ log = structlog.get_logger(__name__)
 
 
 Handler = Callable[[AnyEvent, int], AsyncIterator[Event]]
-"""Takes the fact that its consumer delivers and the delivery count (from 1); yields the facts that follow.
+"""Takes a fact of its consumer and the delivery count (from 1), and yields the facts that follow.
 
-Where another worker's fact conflicts with one of these, it is called once more with `AFTER_CONFLICT`: that worker has
-the same delivery, so an attempt it began is its own. A broker that crashed repeats its last deliveries.
+If another worker's fact conflicts with one of them, the handler is called once more with `AFTER_CONFLICT`: that worker
+has the same delivery, so an attempt it began is its own. A broker that crashed repeats its last deliveries.
 """
 
 StoreAnswer = Callable[[TextRef], Awaitable[None]]
-"""Stores a model's answer that was paid for, where the next worker finds it. Raises: BlobsUnavailable."""
+"""Stores a paid answer of a model where the next worker finds it. Raises: BlobsUnavailable."""
 
 Published = tuple[Outgoing, int]
 """A fact and the sequence it is stored under."""
@@ -60,8 +60,8 @@ Published = tuple[Outgoing, int]
 class Delivery:
     """Feeds messages to handlers and their facts to the log.
 
-    `ack_wait_s` replaces the consumers' own; it must be what the topology was applied with. `limit` is when a failing
-    consumer pauses. `store_answer` is for answers of a model whose fact could not be stored.
+    `ack_wait_s` overrides the consumers' own, and must be the one that the topology was applied with. `limit` is when a
+    failing consumer pauses. `store_answer` stores answers of a model whose fact could not be stored.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Delivery:
             write("handled", ms=round((time.perf_counter() - began) * 1e3, 2), **delivered.log_fields)
 
     async def _handle(self, handler: Handler, delivered: DeliveredMessage, lease: Lease) -> Published | None:
-        """Handle a message, reply and acknowledge; the last fact that was stored."""
+        """Handle a message, reply and acknowledge; return the last fact that was stored."""
         await delivered.require_attempts_left()
         envelope = delivered.decode()
         async with lease, self._claim(delivered):
@@ -182,7 +182,7 @@ class Delivery:
 
     @asynccontextmanager
     async def _claim(self, delivered: DeliveredMessage) -> AsyncIterator[None]:
-        """Claim a message whose work costs money. Raises: Superseded: another worker has it."""
+        """Claim a message whose handling costs money. Raises: Superseded: another worker has the message."""
         in_progress = self._in_progress.get(delivered.consumer.name)
         if in_progress is None:
             yield
@@ -197,8 +197,8 @@ class Delivery:
     ) -> Published | None:
         """Run the handler, store what it yields, and return the last fact with its sequence.
 
-        What a handler yielded before it failed has happened and is stored. The handler continues while facts are being
-        stored, except for once-events and facts that cost money: no answer is bought before the last one is safe.
+        Facts that a handler yielded before it failed are stored too. The handler continues while facts are being
+        stored, except after once-events and facts that cost money: no answer is bought before the last one is safe.
         """
         in_flight: list[tuple[Outgoing, asyncio.Future[Msg] | None]] = []
         last: Published | None = None
@@ -222,7 +222,7 @@ class Delivery:
         return last
 
     async def _try_send(self, outgoing: Outgoing) -> asyncio.Future[Msg] | None:
-        """Send a fact; None if the broker is away: the handler goes on, as its work may have cost money."""
+        """Send a fact; None if the broker is away: the handler goes on, since its work may have cost money."""
         try:
             return await self._bus.send(outgoing)
         except PublishRefused:
@@ -231,7 +231,7 @@ class Delivery:
             return None
 
     async def _store_paid(self, outgoing: Outgoing, answer: TextRef) -> Receipt:
-        """Store a fact that names a model's answer; where the fact cannot be stored, the answer is."""
+        """Store a fact that names a model's answer; if that fails, store at least the answer."""
         try:
             return await self._bus.ensure_stored(outgoing)
         except PublishConflict:

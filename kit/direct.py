@@ -1,4 +1,4 @@
-"""Requests past the log: a fact is sent directly to the service whose consumer handles it, and is not stored.
+"""Requests past the log: a fact is sent directly to the service whose consumer handles it, without being stored.
 
 The facts that the handler yields are stored before the reply, as if the fact had come out of the log. A direct request
 succeeds at once or is declined: it has no failure policy. The sender of a declined request stores the fact, and
@@ -31,12 +31,13 @@ from kit.telemetry import Telemetry
 from kit.tracing import Spans
 
 MAX_CONCURRENCY: Final = 64
-"""Requests handled at once by one process; more are declined and wait in the log."""
+"""Requests handled at once by one process; further ones are declined, and so go through the log."""
 TIMEOUT_S: Final = 2.0
-"""How long a sender waits for the reply, and the handler may take."""
+"""Limit for the handler, and for the sender's wait for the reply."""
 REFUSED: Final = b"refused"
-"""The first line of a reply is this, or the subject and the sequence of the fact on the second; empty: declined.
-Headers would say the same at three times the price."""
+"""The first line of a reply that refuses; otherwise that line has the subject and the sequence of the fact on the
+second line, or is empty if the request was declined.
+Headers would cost three times as much."""
 EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
 EXPECTED_ON: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
 
@@ -50,7 +51,7 @@ ConflictSubject = Callable[[Event], str | None]
 async def request_directly(
     bus: Bus, consumer: Consumer, event: Event, *, correlation: UUID, timeout_s: float = TIMEOUT_S
 ) -> Reply | None:
-    """Send a fact to a consumer's service: the last fact that its handler stored, or None if it was declined.
+    """Send a fact to a consumer's service; return the last fact that its handler stored, None if it was declined.
 
     Raises: RequestRejected: the fact can never be handled.
     """
@@ -111,7 +112,7 @@ class DirectResponder:
         )
 
     async def stop(self) -> None:
-        """Stop serving, and wait a limited time for requests in progress; those cut short are declined."""
+        """Stop serving, and wait a limited time for requests in progress; those that take longer are declined."""
         if self._subscription is not None:
             with suppress(nats.errors.Error):
                 await self._subscription.drain()  # type: ignore[no-untyped-call]  # the client has no types here

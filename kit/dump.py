@@ -1,4 +1,4 @@
-"""The ledger, the decision log and the operator's tables as files, from one snapshot of the database.
+"""Save the ledger, the decision log and the operator's tables as files, from one snapshot, and load them.
 
 The read model is not included; it is rebuilt from the ledger, which also verifies the backup.
 """
@@ -28,7 +28,7 @@ class NotEmpty(Exception):
 
 
 async def save(url: str, folder: Path) -> dict[str, list[str]]:
-    """Write every table of the durable schemas into a file of its own; returns their columns by table."""
+    """Write every table of the durable schemas to a file of its own, and return the columns by table."""
     columns: dict[str, list[str]] = {}
     async with await open_session(url) as db, db.transaction():
         await db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -46,9 +46,9 @@ async def save(url: str, folder: Path) -> dict[str, list[str]]:
 
 
 async def load(url: str, folder: Path, columns: dict[str, list[str]]) -> None:
-    """Fill empty tables from files; columns missing in the file stay empty.
+    """Fill empty tables from files; columns that a file lacks get their defaults.
 
-    Raises: NotEmpty.
+    Raises: NotEmpty: a table has rows.
     """
     async with await open_session(url) as db, db.transaction():
         for schema, table in await _tables(db):
@@ -68,9 +68,9 @@ async def load(url: str, folder: Path, columns: dict[str, list[str]]) -> None:
 
 
 def order_by_reference(names: Iterable[str], *schemas: MetaData) -> list[str]:
-    """Tables after those they refer to, by the names with their schemas.
+    """Sort table names (`schema.table`) so that each comes after the tables it refers to.
 
-    Those of the decision log and of earlier versions come last, by name, which is an order that their references allow.
+    Tables of the decision log and of earlier versions come last, by name, an order that their references allow.
     """
     known = [table.fullname for schema in schemas or (LEDGER, OPERATOR) for table in schema.sorted_tables]
     return sorted(names, key=lambda name: (known.index(name) if name in known else len(known), name))

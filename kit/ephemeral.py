@@ -1,4 +1,4 @@
-"""Texts that expire: stored under the hour of their expiry, not readable after it, and deleted by it.
+"""Texts that expire: stored under the hour of their expiry, not readable after it, and deleted by that hour.
 
 Facts hold only a reference to them. They lie on the broker, in a bucket that is in no backup (decision 0114).
 """
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 
 class Store(Protocol):
-    """A store of named bytes. Shapes: names and places are paths; at a place is what has it for its beginning."""
+    """A store of named bytes. Shapes: names and places are paths; names at a place begin with it."""
 
     async def put(self, name: str, data: bytes) -> None: ...
 
@@ -44,10 +44,10 @@ class Store(Protocol):
         """The names at a place, without the place."""
 
     async def remove(self, place: str) -> int:
-        """Remove what is at a place; how much it was."""
+        """Remove all names at a place and return their number."""
 
     async def first_day(self) -> date:
-        """A day in UTC before which nothing was stored; the last one that there can be, if nothing is there."""
+        """A day in UTC before which nothing was stored; `date.max` if the store is empty."""
 
 
 class EphemeralTexts:
@@ -140,7 +140,7 @@ class TextBucket:
         return sorted(each.removeprefix(f"{within}.").replace(".", "/") for each in subjects)
 
     async def remove(self, place: str) -> int:
-        """Remove what is at a place; how much it was."""
+        """Remove all names at a place and return their number."""
         removed: int = (await self._ask("STREAM.PURGE", {"filter": f"{_subject(place)}.>"}))["purged"]
         return removed
 

@@ -1,6 +1,6 @@
-"""Erasing single facts from the broker with all copies of them.
+"""Erase single facts from the broker, with all copies of them.
 
-The server overwrites what it deletes. The sequence stays taken, so positions in the stream stay valid.
+The server overwrites a deleted message. Its sequence is not reused, so positions in the stream stay valid.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ MAX_CONCURRENCY = 16
 
 
 class Undeletable(Exception):
-    """The stream was made by a version that forbade deletion; it can only be made anew."""
+    """The stream was created by a version that forbade deletion; it must be created again."""
 
 
 async def erase_messages(bus: Bus, stream: str, sequences: Sequence[int]) -> None:
-    """Delete facts with their dead letters and redeliveries; those already deleted are no error.
+    """Delete facts with their dead letters and redeliveries; a fact that is already deleted is no error.
 
     Raises: Undeletable, BusError.
     """
     info = await bus.jetstream.stream_info(stream)
     if info.config.deny_delete:
         raise Undeletable(f"{stream} was made to forbid deletion: back up, and restore on an empty broker")
-    await _delete(bus, stream, sequences)  # first, so that no delivery makes another copy meanwhile
+    await _delete(bus, stream, sequences)  # first, so that no delivery adds another copy meanwhile
     wanted = set(sequences)
     copies = [
         stored.number

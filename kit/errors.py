@@ -1,4 +1,4 @@
-"""The ways in which a handler may fail. Any other exception is a bug and treated as one by delivery."""
+"""The exceptions by which a handler may fail. Delivery treats any other one as a bug."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Outage(Retry):
 
 
 class Superseded(Exception):
-    """A later delivery of this message is being handled: this one is neither acknowledged nor refused.
+    """Another delivery of this message is being handled: this one is neither acknowledged nor refused.
 
-    The broker does not tell deliveries of a message apart and would apply either to the later one. If the other worker
-    is dead, the message is redelivered after its deadline.
+    The broker does not distinguish the deliveries of a message and would apply an acknowledgement to the later one. If
+    the other worker is dead, the message is redelivered after its deadline.
     """
 
     def __init__(self, reason: str) -> None:
@@ -34,7 +34,7 @@ class Superseded(Exception):
 class Reject(Exception):
     """This message can never succeed; `reason` goes to the dead letter and to the requester.
 
-    `dead_letter`: False where an operator has nothing to decide; no copy of the message is stored then.
+    Without `dead_letter` no copy of the message is stored: for rejections that leave an operator nothing to decide.
     """
 
     def __init__(self, reason: str, *, dead_letter: bool = True) -> None:
@@ -46,7 +46,7 @@ class Reject(Exception):
 def locate(error: BaseException) -> str:
     """An error's type and the calls it came through, innermost first, without its message.
 
-    A message may quote what was being read.
+    The message is left out because it may quote confidential text.
     """
     frames = reversed(extract_tb(error.__traceback__))
     calls = (f"{each.name} ({'/'.join(PurePath(each.filename).parts[-2:])}:{each.lineno})" for each in frames)

@@ -1,4 +1,4 @@
-"""The failure policy: what becomes of a message that was not handled.
+"""The failure policy: what happens to a message that was not handled.
 
 | outcome   | cause                                                     | then                                       |
 |-----------|-----------------------------------------------------------|--------------------------------------------|
@@ -10,8 +10,8 @@
 | `retry`   | `Retry`                                                   | redelivered when the handler asks for it   |
 | `error`   | anything else is a bug                                    | counted, redelivered with backoff, or dead |
 
-A delivery that was overtaken is neither acknowledged nor refused: the broker does not tell deliveries of a message
-apart and would apply it to the later one.
+A delivery that was overtaken is neither acknowledged nor refused: the broker does not distinguish the deliveries of a
+message and would apply the acknowledgement to the later one.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ BUG_RETRY_MAX_S = 60.0
 OUTAGE_RETRY_BASE_S = 1.0
 OUTAGE_RETRY_MAX_S = 30.0
 MAX_OUTAGE_DELIVERIES = 1_000
-"""A message that was delivered this often is suspected of causing its outages; a working day, at the longest delay."""
+"""After this many deliveries (a working day, at the longest delay) an outage counts as the message's own failure."""
 
 log = structlog.get_logger(__name__)
 
 AnyEvent = Any
-"""A handler takes the type of event that its consumer delivers, which the type of `Consumer` does not carry."""
+"""The event that a consumer delivers; the type of `Consumer` does not name its class."""
 
 OnExhausted = Callable[[AnyEvent, str], AsyncIterator[Event]]
 """Takes a fact that can never be handled and the reason; yields the facts that report it."""
@@ -56,12 +56,12 @@ Outcome = Literal["ok", "cancelled", "lost", "stale", "refused", "dead", "outage
 
 
 class AttemptsExhausted(Reject):
-    """The message failed too often."""
+    """The message failed as often as its consumer allows."""
 
 
 @dataclass
 class DeliveredMessage:
-    """One delivery of a message. `origin` is where its fact stands in the log; `envelope` is None until decoded."""
+    """One delivery of a message. `origin` is the place of its fact in the log; `envelope` is None until decoded."""
 
     consumer: Consumer
     message: Msg
@@ -80,20 +80,23 @@ class DeliveredMessage:
         }
 
     def decode(self) -> Envelope:
-        """Read the fact. Raises: Undecodable."""
+        """Decode the fact into `envelope`. Raises: Undecodable."""
         self.envelope = envelope = decode(self.origin.subject, self.message.data)
         self.log_fields["correlation"] = str(envelope.correlation)
         return envelope
 
     async def require_attempts_left(self) -> None:
-        """Count a worker that died at this message. Raises: AttemptsExhausted. BusError: the count is unavailable."""
+        """Count workers that died while handling this message, once it was delivered more often than it may fail.
+
+        Raises: AttemptsExhausted. BusError: the count is unavailable.
+        """
         attempts = self.consumer.attempts
         if self.delivery_count > attempts and await self.failures.begin() >= attempts:
             raise AttemptsExhausted(f"gave up after {attempts} attempts")
 
 
 def classify(error: Exception, delivery_count: int) -> Outcome:
-    """What an exception of a delivery means."""
+    """The outcome of a delivery that ended with an exception."""
     match error:
         case LeaseLost():
             return "lost"
@@ -122,11 +125,11 @@ class FailurePolicy:
         self._circuit = Circuit(limit)
 
     def count_success(self) -> None:
-        """Note a message that was handled."""
+        """Count a message that was handled."""
         self._circuit.count_success(time.monotonic())
 
     async def settle(self, delivered: DeliveredMessage, error: Exception, outcome: Outcome) -> None:
-        """Do with a message what its outcome demands."""
+        """Settle a message as its outcome requires; see the module's table."""
         fields = delivered.log_fields
         match outcome:
             case "lost":
@@ -197,7 +200,7 @@ class FailurePolicy:
             return
         try:
             async for event in self._on_exhausted(envelope.event, reason):
-                with suppress(PublishConflict):  # it has ended in another way meanwhile
+                with suppress(PublishConflict):  # it has meanwhile ended in another way
                     await self._bus.publish(event, correlation=envelope.correlation, cause=envelope.id)
         except Exception as error:
             if isinstance(error, Retry) or is_outage(error):
@@ -210,13 +213,13 @@ class FailurePolicy:
 
 
 def outage_delay_s(error: Exception, delivery_count: int) -> float:
-    """How long to wait after an outage: the handler's own delay or the default, doubled with each delivery."""
+    """Seconds to wait after an outage: the handler's own delay or the default, doubled with each delivery."""
     base_s = error.after_s if isinstance(error, Retry) else OUTAGE_RETRY_BASE_S
     return min(OUTAGE_RETRY_MAX_S, base_s * 2.0 ** min(delivery_count - 1, 10))
 
 
 async def _count_failure(failures: Failures) -> int:
-    """Count a failure; how many there are, 0 if the broker does not answer."""
+    """Count a failure; return the new count, or 0 if the broker does not answer."""
     try:
         return await failures.add()
     except BusError:

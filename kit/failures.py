@@ -1,8 +1,8 @@
-"""How often a message failed by its own fault.
+"""Count how often a message failed by its own fault.
 
 The broker's count includes deliveries to workers that had lost their connection, while nothing could be stored, or
-before a new leader knew of an acknowledgement. None of these is a fault of the message, so failures are counted
-separately, in a bucket, and only where there are any.
+before a new leader knew of an acknowledgement. None of these is a fault of the message, so its failures are counted
+separately, in a bucket, with no entry for a message that never failed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Failures:
         self._count: int | None = None
 
     async def begin(self) -> int:
-        """Mark the message as in progress; how often it has failed, including workers that died at it."""
+        """Mark the message as in progress; return how often it has failed, including workers that died handling it."""
         bucket = await self._bucket()
         value = await bucket.get(self._key) or b"0"
         self._count = int(value.removesuffix(OPEN)) + value.endswith(OPEN)
@@ -38,7 +38,7 @@ class Failures:
         return self._count
 
     async def add(self) -> int:
-        """Count a failure; the new count."""
+        """Count a failure and return the new count."""
         bucket = await self._bucket()
         if self._count is None:
             value = b"0" if self._first else await bucket.get(self._key) or b"0"
@@ -48,7 +48,7 @@ class Failures:
         return self._count
 
     async def end(self) -> None:
-        """Remove the mark, best effort: the worker is alive and stopped for another reason."""
+        """Remove the mark, if the broker answers: the worker is alive, and its end is not a failure."""
         if self._count is not None:
             with suppress(BusError):
                 await (await self._bucket()).put(self._key, str(self._count).encode())

@@ -1,4 +1,4 @@
-"""Queue lengths, throughput and age of the oldest message of streams and consumers."""
+"""Queue lengths, throughput and the age of the oldest message, of streams and consumers."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class StreamFlow:
 class ConsumerFlow:
     """One consumer. The fields are those of the command's JSON.
 
-    `waiting` and `in_hand` (delivered, not acknowledged) are on its stream, `again` on its redelivery subject; `dead`
-    are dead letters. `acknowledged` is the sequence up to which everything is; `delivered` counts deliveries since the
-    consumer exists; `oldest_s` is the age of the oldest fact not acknowledged.
+    `waiting` and `in_hand` (delivered, not acknowledged) count messages of its stream, `again` those on its redelivery
+    subject, `dead` its dead letters. All messages up to the sequence `acknowledged` are acknowledged; `delivered`
+    counts deliveries since the consumer was created; `oldest_s` is the age of the oldest fact not acknowledged.
     """
 
     name: str
@@ -62,7 +62,10 @@ class ConsumerFlow:
 
 @dataclass(frozen=True)
 class ConcludeFlow:
-    """The fold that ends investigations. `mark`: nothing is open up to there; `oldest_s` is None if nothing is open."""
+    """The fold that ends investigations.
+
+    No investigation up to the sequence `mark` is open; `oldest_s` is the age of the oldest open one, or None.
+    """
 
     mark: int
     oldest_s: float | None
@@ -79,7 +82,7 @@ class Flow:
 
 
 def compute_rates(before: Flow, after: Flow) -> Mapping[str, float]:
-    """Messages a second between two measurements: stored by stream, delivered by consumer. 0 where no time passed."""
+    """Messages a second between two measurements: stored by stream, delivered by consumer; 0 if no time passed."""
     seconds = (after.at - before.at).total_seconds()
     was = {each.name: each.last for each in before.streams} | {each.name: each.delivered for each in before.consumers}
     now = {each.name: each.last for each in after.streams} | {each.name: each.delivered for each in after.consumers}
@@ -87,7 +90,7 @@ def compute_rates(before: Flow, after: Flow) -> Mapping[str, float]:
 
 
 async def measure_flow(bus: Bus, readable: Collection[Stream] = STREAMS) -> Flow:
-    """Ask the broker about every stream and every consumer of a readable one at once: ages are read from messages."""
+    """Measure all streams, and the consumers of `readable` ones: the age of a message is read from the message."""
     dead = await dead_letters.count_by_consumer(bus)
     streams = await asyncio.gather(*(_measure_stream(bus, stream) for stream in STREAMS))
     measured = (each for each in CONSUMERS if stream_of(each.event) in readable)
@@ -96,7 +99,7 @@ async def measure_flow(bus: Bus, readable: Collection[Stream] = STREAMS) -> Flow
 
 
 async def _measure_conclude(bus: Bus) -> ConcludeFlow:
-    """The first request after the mark is the oldest that is open."""
+    """Measure the fold: the first request after its mark is the oldest open one."""
     mark = int(await (await Bucket.open(bus, MARKS)).get(CONCLUDE_MARK) or b"0")
     oldest = await _read_time(bus, ERRATA.name, f"{InvestigationRequested.SUBJECT}.*", mark + 1)
     return ConcludeFlow(mark, _age(bus, oldest))

@@ -1,5 +1,6 @@
-"""Whether the broker stores messages. A broker whose disk was full answers every request and stores nothing, even after
-space is free again, until it is restarted.
+"""Check that the broker stores messages.
+
+A broker whose disk was full answers every request and stores nothing until it is restarted, even after space is free.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kit.link import Link
 EVERY_S: Final = 2.0
 TIMEOUT_S: Final = 1.5
 BODY: Final = bytes(8 * 1024)
-"""Larger than the free rest of a file's last block, so that it needs space of its own."""
+"""Larger than the free rest of a file's last block, so that each write needs new space."""
 
 Problem = str | None
 """One sentence for an operator, None if all is well."""
@@ -37,7 +38,7 @@ class WriteCheck:
         self._last: tuple[float, Problem] | None = None
 
     async def problem(self) -> Problem:
-        """Check the broker."""
+        """The current problem; a check is at most EVERY_S old."""
         if not (self._client.is_connected and self._link.is_reachable):
             return "no answer"
         async with self._lock:
@@ -47,7 +48,7 @@ class WriteCheck:
             return self._last[1]
 
     async def refusal(self) -> Problem:
-        """The same, but None while the broker does not answer at all."""
+        """The same as `problem`, but None while the broker does not answer at all."""
         return await self.problem() if self._link.is_reachable else None
 
     async def _write(self) -> Problem:

@@ -38,10 +38,10 @@ class StoredFact:
 async def read_history(bus: Bus, key: str, *, stream: Stream = ERRATA) -> list[StoredFact]:
     """All facts of one aggregate that are of known kinds, in the order of the log.
 
-    The server indexes the newest message of each subject. For all messages of many subjects it searches the log to its
-    end, so only subjects that may have earlier ones are asked for those, each on its own.
+    The server indexes only the newest message of each subject. For all messages of many subjects it would search the
+    log to its end, so each subject that may have earlier ones is read by a request of its own.
 
-    Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
+    Raises: Outage: the log could not be read now. Reject: one of its messages is no fact.
     """
     found, _ = await direct_get(bus, stream.name, {"multi_last": [f"{PREFIX}*.*.{key}"]})
     newest = _decode(found)
@@ -50,12 +50,12 @@ async def read_history(bus: Bus, key: str, *, stream: Stream = ERRATA) -> list[S
 
 
 def _is_first(fact: StoredFact) -> bool:
-    """Whether the stream stored it because its subject had none."""
+    """Whether this must be the first fact on its subject."""
     return isinstance(fact.event, OnceEvent) and not fact.event.follows
 
 
 async def _read_earlier(bus: Bus, stream: Stream, newest: StoredFact) -> list[StoredFact]:
-    """The facts of a subject before its newest one."""
+    """The facts on the subject of `newest` before it."""
     subject, found, start = newest.event.subject(), list[StoredFact](), 1
     while True:
         question: dict[str, object] = {"batch": BATCH, "seq": start, "next_by_subj": subject}
@@ -69,10 +69,10 @@ async def _read_earlier(bus: Bus, stream: Stream, newest: StoredFact) -> list[St
 async def read_latest(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list[StoredFact]:
     """The newest fact on each of the given subjects, in the order of the log.
 
-    One request a subject: the server indexes the last message of each, while its request for many subjects searches the
-    log backwards, which is slower the more is in flight.
+    One request is sent per subject, as the server indexes the last message of each; its request for many subjects
+    searches the log backwards, which is slower the more is in flight.
 
-    Raises: Outage: the log could not be read now. Reject: it holds something that is no fact.
+    Raises: Outage: the log could not be read now. Reject: one of its messages is no fact.
     """
     requests = [(subject, await _request_latest(bus, stream, subject)) for subject in subjects]
     found = [await _parse_latest(subject, reply) for subject, reply in requests]
@@ -80,7 +80,7 @@ async def read_latest(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list
 
 
 async def read_latest_from_leader(bus: Bus, *subjects: str, stream: Stream = ERRATA) -> list[StoredFact]:
-    """The same from the stream's leader, which never lags: for callers that act on the absence of a fact.
+    """The same as `read_latest` from the stream's leader, which never lags: for callers that act on a missing fact.
 
     Raises: see `read_latest`.
     """

@@ -1,6 +1,6 @@
 """The host of a process's services: they share one broker connection, one metrics registry and one shutdown.
 
-The command that starts services decides whether they share a process; a service cannot tell.
+The command that starts services decides whether they share a process; a service does not know.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kit.vault import MasterKey, UserKeys
 
 RESTART_MAX_S = 10.0
 RESTART_OUTAGE_MAX_S = 1.0
-"""After a server's failure, whose end is not announced: the loop resumes within this time."""
+"""Longest delay before a loop restarts after an outage, whose end nothing announces."""
 CHECK_TIMEOUT_S = 3.0
 CHECK_TTL_S = 1.0
 
@@ -43,7 +43,7 @@ Check = Callable[[], Awaitable[str | None]]
 class Host:
     """What the services of one process share.
 
-    Shapes: `logins` are database addresses by role; a missing one is the role itself at `database_url`.
+    Shapes: `logins` are database addresses by role; the default is the role as user at `database_url`.
     """
 
     bus: Bus
@@ -56,11 +56,11 @@ class Host:
     user_keys: UserKeys
     logins: Mapping[Role, str] = field(default_factory=dict)
     master_keys: tuple[MasterKey, ...] = ()
-    """What seals secrets; empty in processes that open none."""
+    """The keys that seal secrets; empty in processes that open none."""
     spans: Spans | None = None
     public_url: str = ""
     servers_given: bool = False
-    """Whether no server is embedded, so that this is an instance for others to reach."""
+    """Whether all servers are external, as they are for an instance that others can reach."""
     data_folder: Path | None = None
     """Where embedded servers store their data, if there are any."""
     worker: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{monotonic():.0f}")
@@ -73,26 +73,29 @@ class Host:
     _cached_problems: tuple[float, dict[str, str]] | None = None
 
     def database(self, role: Role, purpose: str = "", *, pool_size: int = 5, wait_s: float = WAIT_S) -> Database:
-        """The database in a role; one pool per role, purpose and process, with the options of the first call."""
+        """The database in a role. Each role and purpose has one pool a process, with the options of the first call."""
         if (role, purpose) not in self._databases:
             url = self.logins.get(role) or role_url(self.database_url, role)
             self._databases[role, purpose] = Database(url, role=role, pool_size=pool_size, wait_s=wait_s)
         return self._databases[role, purpose]
 
     def keep_running(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
-        """Run a loop for as long as the process lives; if it fails it is restarted, and readiness reports it."""
+        """Run a loop for as long as the process lives; a loop that fails is reported by readiness and restarted."""
         self._loops[name] = loop
 
     def on_stop(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """Call this first when the process stops, last registered first: no new work after that."""
+        """Register a function to call when the process begins to stop, after which there must be no new work.
+
+        The last one registered is called first.
+        """
         self._stoppers.append(stop)
 
     def on_close(self, close: Callable[[], Awaitable[None]]) -> None:
-        """Call this when no work is in progress any more, last registered first."""
+        """Register a function to call when no work is in progress any more; the last one registered is called first."""
         self._closers.append(close)
 
     def check(self, name: str, check: Check) -> None:
-        """Make this a part of readiness."""
+        """Add a check to readiness."""
         self._checks[name] = check
 
     @property
@@ -112,7 +115,7 @@ class Host:
             await cancel_and_wait(tasks)
 
     async def close(self) -> None:
-        """Close what was opened."""
+        """Close everything that was opened."""
         for close in reversed(self._closers):
             await close()
         for database in self._databases.values():
@@ -138,7 +141,7 @@ class Host:
                 error: Exception = RuntimeError("ended by itself")
             except Exception as caught:
                 error = caught
-                while isinstance(error, ExceptionGroup):  # of tasks that end at once the first is the cause
+                while isinstance(error, ExceptionGroup):  # of several tasks that failed, the first is the cause
                     error = error.exceptions[0]
             self._broken[name] = f"{type(error).__name__}: {error}"
             if monotonic() - began > RESTART_MAX_S:
@@ -150,7 +153,7 @@ class Host:
 
 
 async def _run_check(check: Check) -> str | None:
-    """Run a check; one that times out is not awaited: a driver may try for seconds to cancel its query."""
+    """Run a check; do not await the cancellation of one that times out: a driver may need seconds to end its query."""
     running = asyncio.ensure_future(check())
     await asyncio.wait({running}, timeout=CHECK_TIMEOUT_S)
     if not running.done():

@@ -23,14 +23,14 @@ from granian.server.embed import Server
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BACKLOG = 1_024
-"""Connections that wait in the kernel to be accepted."""
+"""Connections that may wait in the kernel to be accepted."""
 CONNECTIONS: Final = 1_024
 HEADER_TIMEOUT_S: Final = 5.0
 SPARE_FILES: Final = 512
-"""File descriptors for other than clients: database, broker, blob store, outgoing requests, logs."""
+"""File descriptors for everything but clients: database, broker, blob store, outgoing requests, logs."""
 STOP_TIMEOUT_S = 10.0
 REFUSE_TIMEOUT_S = 1.0
-"""For the answers to requests that were not finished in time."""
+"""Limit for sending the refusals of requests that were not finished in time."""
 ACCEPT_TIMEOUT_S = 5.0
 
 _HOLDER: Any = SocketHolder  # its stub lacks the constructor that unpickling uses
@@ -46,11 +46,11 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("http")
 
 
 class CannotListen(Exception):
-    """The port is taken, or the address is none of this machine's."""
+    """The port is taken, or the address does not belong to this machine."""
 
 
 class _Server(Server):
-    """Granian on a socket of ours; its own would let other processes share the port."""
+    """Granian on a socket that we bound; its own would let other processes share the port."""
 
     def __init__(
         self, app: ASGIApp, bound: socket.socket, connections: int, header_timeout_s: float, websockets: bool
@@ -95,9 +95,9 @@ def bind(host: str, port: int, *, given_by: str = "") -> socket.socket:
 
 
 def files_for(connections: int, soft: int, hard: int) -> tuple[int, int]:
-    """The limit of open files that so many connections need, and how many connections it then allows.
+    """The limit of open files for this many connections, and how many connections that limit allows.
 
-    Shapes: `soft` and `hard` as `getrlimit` has them; RLIM_INFINITY is no limit.
+    Shapes: `soft` and `hard` are the limits now, from `getrlimit`; RLIM_INFINITY is no limit.
     """
     needed = connections + SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -108,7 +108,7 @@ def files_for(connections: int, soft: int, hard: int) -> tuple[int, int]:
 
 
 def ensure_files_for(connections: int) -> int:
-    """Raise this process's limit of open files if it is too low; how many connections it then allows."""
+    """Raise this process's limit of open files if it is too low; return how many connections it then allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     raised, allowed = files_for(connections, soft, hard)
     if raised != soft:
@@ -124,10 +124,10 @@ def ensure_files_for(connections: int) -> int:
 
 
 class _Requests:
-    """Refuses requests while as many are under way as there may be connections, and those that a stop cannot await.
+    """Refuses requests while as many are in progress as there may be connections, and those that a stop cannot await.
 
-    A client that leaves frees its connection at once, while what it asked for goes on: without a bound, clients that
-    ask and leave would fill the memory.
+    A client that disconnects frees its connection at once, while its request goes on: without a bound, such clients
+    would fill the memory.
     """
 
     def __init__(self, app: ASGIApp, most: int) -> None:
@@ -160,7 +160,7 @@ class _Requests:
             self._under_way.discard(task)
 
     def refuse_all(self) -> int:
-        """End what is under way; how much that was. What has no answer yet is answered with 503."""
+        """Cancel all requests in progress and return their number; those without a response yet get a 503."""
         self._is_over = True
         for task in self._under_way:
             task.cancel()
@@ -176,8 +176,8 @@ async def _refuse(send: Send) -> None:
 class HttpServer:
     """One application on one bound socket, from `start` to `stop`.
 
-    Units: `connections` at once, further ones wait, and as many requests; `header_timeout_s` for the headers of a
-    request, also of the next one on a connection that is kept open.
+    Units: `connections` is the limit of connections (further ones wait) and of requests in progress; `header_timeout_s`
+    is for the headers of a request, also of the next one on a connection that is kept open.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        """Its address on this machine."""
+        """The server's address on this machine."""
         host, port = self.address
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -215,10 +215,10 @@ class HttpServer:
                 await asyncio.sleep(0.005)
 
     async def stop(self) -> None:
-        """Accept nothing more, finish the requests in progress, and free the port.
+        """Accept no more connections, finish the requests in progress, and free the port.
 
-        Requests that are not finished within STOP_TIMEOUT_S are refused. Connections of clients that do not read last
-        as long as the process.
+        Requests that are not finished within STOP_TIMEOUT_S are refused. Connections of clients that do not read stay
+        open until the process ends.
         """
         if self._task is None:
             return

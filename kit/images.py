@@ -1,8 +1,8 @@
 """The format and size of an image from its headers, without decoding pixels.
 
-Only a PNG's data is decompressed, to measure it. Decoders are the target of hostile files: Pillow would bring one in C
-for each format and decode what we only measure. Images that a provider would refuse (truncated, animated, enormous) are
-refused here, since one bad image fails the whole request.
+Only a PNG's data is decompressed, to measure it. Hostile files attack decoders: Pillow has one in C for each format,
+and would decode what we only measure. Images that a provider would refuse (truncated, animated, enormous) are refused
+here, since one bad image fails the whole request.
 Source: ITU T.81, W3C PNG, GIF89a, RFC 9649 (WebP).
 """
 
@@ -26,7 +26,7 @@ _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 class UnusablePicture(ValueError):
-    """These bytes are not used as a picture; `fault` says why."""
+    """These bytes cannot be used as a picture; `fault` is the reason."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault)

@@ -1,7 +1,8 @@
-"""Whether a live worker has a message: asked before costly work on it begins a second time.
+"""Find out whether a live worker has a message, before costly work on it begins a second time.
 
-A broker redelivers a message when its worker was silent for long, but also when the broker crashed and forgot, when
-another of its nodes took over, or when a late negative acknowledgement arrives. Only the worker itself knows.
+A broker redelivers a message when its worker was silent for long, but also after it crashed and lost state, when
+another of its nodes took over, or when a late negative acknowledgement arrives. Only the worker itself knows whether
+it still works on the message.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class InProgress:
         self._claimed: set[bytes] = set()
 
     async def open(self) -> None:
-        """Answer other workers."""
+        """Start to answer other workers."""
         await self._bus.client.subscribe(self._subject, cb=self._reply)
 
     @contextmanager

@@ -57,7 +57,7 @@ class Inbox:
         return address
 
     def discard(self, address: str) -> None:
-        """Expect no more replies at an address."""
+        """Stop expecting replies at an address."""
         self._pending.pop(address, None)
         self._series.pop(address, None)
 

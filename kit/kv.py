@@ -41,7 +41,7 @@ class Bucket:
 
     @classmethod
     async def open(cls, bus: Bus, bucket: topology.Bucket) -> Bucket:
-        """Open a declared bucket; the broker is asked for it once."""
+        """Open a declared bucket; only the first call asks the broker."""
         store = bus.key_values.get(bucket.name)
         if store is None:
             async with _translate_errors(bus):
@@ -51,7 +51,7 @@ class Bucket:
     async def get(self, key: str) -> bytes | None:
         """The value, or None.
 
-        The library asks the same, with a future, a timer and random bytes of its own for each question.
+        Sends the library's own request, without its future, timer and random bytes for each call.
         """
         question = orjson.dumps({"last_by_subj": f"$KV.{self._name}.{key}"})
         async with self._calls():
@@ -107,13 +107,13 @@ class Bucket:
             return True
 
     async def purge(self, key: str) -> None:
-        """Remove a value without keeping its history."""
+        """Remove a value and its history."""
         async with self._calls():
             await self._store.purge(key)
 
 
 def _read_value(answer: bytes) -> bytes | None:
-    """The value in the broker's answer; None: there is none, or it was removed, which leaves an empty one."""
+    """The value in the broker's answer, or None if there is none or it was removed, which leaves an empty value."""
     found = orjson.loads(answer) if answer else {"error": {"description": "there is no such bucket"}}
     error = found.get("error")
     if error is None:

@@ -1,7 +1,7 @@
-"""Leader election: one of many processes does a job, the holder of a lease in the broker that expires unless renewed.
+"""Leader election: of many processes, the one that holds a lease in the broker does a job; leases must be renewed.
 
-A leader that cannot renew its lease resigns before the broker drops it. Clocks and pauses can still make two leaders
-for a moment, so a leader's work must be harmless when done twice.
+A leader that cannot renew its lease resigns before the broker drops the lease. Clocks and pauses can still make two
+leaders for a moment, so a leader's work must be harmless when done twice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The right to work on a message, valid while the broker confirms the worker's heartbeats."""
+"""The right of a worker to a message, valid while the broker confirms the worker's heartbeats."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class LeaseLost(Exception):
 
 
 class Lease:
-    """The lease of one message; three heartbeats fit into a deadline.
+    """The lease of one message, which three heartbeats per deadline extend.
 
-    A deadline counts from when the heartbeat was sent, so it is never later than the broker's own. Handlers that finish
+    A deadline counts from the sending of a heartbeat, so it is never later than the broker's own. Handlers that finish
     before their first heartbeat cost nothing.
     """
 
@@ -37,7 +37,7 @@ class Lease:
         self._timer = self._loop.call_later(ack_wait_s / 3, self._begin)
 
     async def __aenter__(self) -> None:
-        """Work inside is cancelled when the lease is lost. Raises: LeaseLost."""
+        """Cancel the work inside when the lease is lost. Raises: LeaseLost."""
         self._timeout = asyncio.timeout_at(self._until)
         await self._timeout.__aenter__()
 
@@ -63,7 +63,7 @@ class Lease:
         self._task = self._loop.create_task(self._send_heartbeats())
 
     async def _send_heartbeats(self) -> None:
-        """Send three heartbeats a deadline; one that was lost with its connection is repeated at once."""
+        """Send three heartbeats per deadline; repeat one that was lost with its connection after HEARTBEAT_RETRY_S."""
         every_s = self._ack_wait_s / 3
         while True:
             sent_at = self._loop.time()

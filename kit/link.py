@@ -1,8 +1,8 @@
 """Watching the connection: calls to a silent broker fail within seconds, and a dead connection is replaced.
 
-The client library alone notices a half-open connection after four minutes, and never that its own reading task, or the
-task that reconnects, has ended. After an error that the broker sends, such as a changed password, it closes the
-connection for good. Nor may it flush with a timeout: a PONG for a flush that timed out ends its reading task.
+The client library alone notices a half-open connection after four minutes, and never notices that its own reading task,
+or the task that reconnects, has ended. After an error that the broker sends, such as a changed password, it closes the
+connection for good. Never flush with a timeout: a PONG for a flush that timed out ends the library's reading task.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kit.cancelling import cancel_and_wait
 from kit.inbox import Inbox
 
 TICK_S: Final = 0.25
-"""Silence is counted in ticks of our own, so a process that was suspended does not take the broker for silent."""
+"""Silence is counted in ticks of our own, so that a process that was suspended does not count it as silence."""
 SILENT_AFTER_S: Final = 2.0
 RECONNECT_AFTER_S: Final = 4.0
 
@@ -87,7 +87,7 @@ class Link:
             self._abort()
 
     async def stop(self) -> None:
-        """Connect no more: the library closes no client that is connecting, and one cancellation may be swallowed."""
+        """Stop reconnecting: the library closes no client that is connecting, and may swallow one cancellation."""
         if self._client._reconnection_task is not None:
             await cancel_and_wait([self._client._reconnection_task])
 

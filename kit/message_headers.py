@@ -1,7 +1,7 @@
-"""Headers of messages, parsed only when they are read, and written in a fraction of the client library's time.
+"""Message headers that are parsed only when read, and written in a fraction of the client library's time.
 
-Each fact has a dozen, whose names are few, and most readers of a fact need none of them. The library examines every
-character of every name of every message, in both directions.
+Each fact has a dozen headers with few different names, and most readers of a fact need none of them. The library
+examines every character of every name of every message, in both directions.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _VERSION: Final = "NATS/1.0\r\n"
 
 
 def install(client: Client) -> None:
-    """Let a connection parse and write headers here."""
+    """Make a connection parse and write headers with this module."""
     client._parse_header_lines = Headers  # type: ignore[assignment,method-assign]  # the library has no setting for it
     client._send_publish = partial(_send, client, client._send_publish)  # type: ignore[method-assign]  # nor for this
 
 
 class Headers(Mapping[str, str]):
-    """The values by name. It counts as true even if there are none: to know that, they would have to be parsed."""
+    """The values by name. True in a boolean context even if empty: to know that, they would have to be parsed."""
 
     __slots__ = ("_parsed", "_raw")
 
@@ -51,7 +51,7 @@ class Headers(Mapping[str, str]):
 
 
 def parse(raw: bytes) -> dict[str, str]:
-    """The values by name; lines without a name are left out, as the library does it."""
+    """The values by name, without lines that have no valid name, as in the library."""
     found: dict[str, str] = {}
     for line in raw.split(b"\r\n"):
         name, colon, value = line.partition(b":")
@@ -61,7 +61,7 @@ def parse(raw: bytes) -> dict[str, str]:
 
 
 def write(headers: Mapping[str, str]) -> bytes:
-    """The headers as they are sent. Raises: BadHeaderError: a name has a character that none may have."""
+    """The headers as they are sent. Raises: BadHeaderError: a name has an invalid character."""
     lines = [f"{_write_name(name)}{_write_value(value)}\r\n" for name, value in headers.items() if name.strip()]
     return f"{_VERSION}{''.join(lines)}\r\n".encode()
 
@@ -88,7 +88,7 @@ async def _send(
 
 @lru_cache(maxsize=256)
 def _read_name(raw: bytes) -> str | None:
-    """None: it is no name."""
+    """The header's name, or None if it is not ASCII or contains white space."""
     try:
         name = raw.strip().decode("ascii")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Settings of providers, models, their prices and the web search of those that have none of their own."""
+"""Settings of providers, models, their prices, and the web search for models that have none of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AuditPrice = Annotated[Decimal, Field(ge=0, le=1_000, decimal_places=6)]
 
 
 class OpenAISettings(BaseSettings):
-    """The provider's own variables, which its tools read too."""
+    """OpenAI's own variables, which its tools read too."""
 
     model_config = SettingsConfigDict(env_prefix="OPENAI_", frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -27,7 +27,7 @@ class OpenAISettings(BaseSettings):
 
 
 class PriceSetting(BaseModel):
-    """A model's price as price lists give it. Units: US dollars per million tokens, `search_usd` per search."""
+    """A model's price, as in price lists. Units: US dollars per million tokens, `search_usd` per search."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -38,7 +38,7 @@ class PriceSetting(BaseModel):
     search_usd: Decimal = Field(default=Decimal(0), ge=0)
 
     def price(self) -> Price:
-        """The same in millionths; what is left out costs as much as any input."""
+        """The price in millionths of a dollar; a missing price of cached tokens is that of other input."""
         return Price(
             input=_micro(self.input_usd),
             output=_micro(self.output_usd),
@@ -82,7 +82,7 @@ class ModelSettings(BaseSettings):
 
 
 class AnthropicSettings(BaseSettings):
-    """The provider's own variables."""
+    """Anthropic's own variables."""
 
     model_config = SettingsConfigDict(
         env_prefix="ANTHROPIC_",
@@ -144,7 +144,7 @@ class LlmSettings(BaseSettings):
     max_cost_per_request: Decimal = Field(default=Decimal("1.00"), gt=0)
 
     def of_stage(self, number: Literal[1, 2, 3]) -> tuple[str | None, str | None]:
-        """What a stage names itself: provider and model."""
+        """The provider and the model that a stage's own settings name."""
         return {
             1: (self.stage1_provider, self.stage1_model),
             2: (self.stage2_provider, self.stage2_model),
@@ -155,7 +155,7 @@ class LlmSettings(BaseSettings):
 class AuditSettings(BaseSettings):
     """`OPENERRATA_AUDIT_*`: what an audit costs its account, and how long it may take.
 
-    Units: `prices` are US dollars by `<provider>/<model>/<stage>`, of stage 2 for each new claim.
+    Units: `prices` are US dollars by `<provider>/<model>/<stage>`; that of stage 2 is for each new claim.
     """
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_AUDIT_", frozen=True, extra="ignore")
@@ -165,7 +165,7 @@ class AuditSettings(BaseSettings):
 
 
 class SearchSettings(BaseSettings):
-    """The web search of models that have none of their own."""
+    """The web search for models that have none of their own."""
 
     model_config = SettingsConfigDict(
         env_prefix="OPENERRATA_SEARCH_", frozen=True, extra="ignore", env_ignore_empty=True

@@ -30,7 +30,7 @@ _SELF_EXPLANATORY = (
 
 
 def explain(error: BaseException | None) -> str | None:
-    """The problem and where to look, None if the operator cannot fix it."""
+    """The problem and what to check, None if the operator cannot fix it."""
     match error:
         case BaseExceptionGroup(exceptions=(only,)):
             return explain(only)

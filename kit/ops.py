@@ -26,7 +26,7 @@ LAG_EVERY_S = 15.0
 
 
 def operations(host: Host) -> Starlette:
-    """`/metrics`, `/health` (the process lives) and `/ready` (everything it needs answers; 503 otherwise)."""
+    """The application with `/metrics`, `/health` (the process lives) and `/ready` (503 if a dependency is missing)."""
 
     async def metrics(request: Request) -> Response:
         return Response(host.telemetry.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -43,9 +43,9 @@ def operations(host: Host) -> Starlette:
 
 
 class LagGauges:
-    """Updates the gauges of checks, streams, consumers and, with embedded servers in `data_dir`, of its disk.
+    """Updates the gauges of checks, streams and consumers, and of the disk of `data_dir` if servers are embedded.
 
-    `readable` are the streams that the user of this process may read; consumers of others are left to other processes.
+    `readable` are the streams that this process may read; consumers of other streams are measured by other processes.
     """
 
     def __init__(self, host: Host, readable: Collection[Stream], data_dir: Path | None = None) -> None:
@@ -56,7 +56,7 @@ class LagGauges:
         self._telemetry = host.telemetry
 
     async def run(self) -> None:
-        """Update them every `LAG_EVERY_S`."""
+        """Update the gauges every LAG_EVERY_S."""
         while True:
             problems = await self._host.problems()
             for check in self._host.checks | problems.keys():

@@ -1,8 +1,8 @@
-"""Reading a stream in order, for folds that store their own position.
+"""Read a stream in order, for folds that store their own position.
 
-Batches form while the reader works: what has arrived meanwhile is the next batch, so there is no polling interval. An
+Batches form while the reader works: all that arrived meanwhile is the next batch, so there is no polling interval. An
 idle reader gets a message at once. A busy one waits a moment, which makes batches larger and each message cheaper, and
-waits longer while the batch holds nothing urgent. After a gap or a lost consumer, reading restarts after the last
+waits longer while the batch has nothing urgent. After a gap or a lost consumer, reading restarts after the last
 sequence.
 """
 
@@ -25,18 +25,18 @@ from kit.bus import Bus
 
 BUFFER = 20_000
 BUFFER_BYTES = 32 * 1024 * 1024
-"""Facts carry whole texts: a reader that catches up must not hold thousands of them."""
+"""Facts contain whole texts: a reader that catches up must not hold thousands of them."""
 BUSY_BATCH = 4
 """After a batch of this size the reader counts as busy."""
 BATCH_DELAY_S = 0.02
 URGENT_BATCH_DELAY_S = 0.005
 MESSAGES_PER_DELAY = 4
-"""The next batch may be delayed once for each such number of messages in the last one."""
+"""The next batch may be delayed once for each MESSAGES_PER_DELAY messages in the last one."""
 MAX_BATCH_DELAYS = 10
-"""A reader that nothing waits for waits so long, however little it has."""
+"""The most delays of a batch; an unhurried reader always takes them all."""
 RESTART_S = 0.5
 HEARTBEAT_S = 0.5
-"""The client notices a lost consumer by two to four missing heartbeats; its default of 5 s means 20 s of silence."""
+"""The client notices a lost consumer after two to four missed heartbeats: up to 20 s with its default of 5 s."""
 
 log = structlog.get_logger(__name__)
 
@@ -52,10 +52,10 @@ class StoredMessage(NamedTuple):
 
 
 def parse_ack_subject(reply: str) -> tuple[int, datetime]:
-    """The sequence of a delivered message and when it was stored (UTC), from the subject of its acknowledgement.
+    """The sequence of a delivered message and when it was stored (UTC), read from its reply subject.
 
-    The client's own parser reads five more fields, and each fact is delivered to several readers.
-    Source: NATS ADR-15; servers put a domain and an account before the rest where they have any.
+    The client's own parser also reads five other fields, which is slow: each fact is delivered to several readers.
+    Source: NATS ADR-15; servers with a domain put it and an account before the other fields.
     """
     tokens = reply.split(".")
     first = 5 if len(tokens) == 9 else 7
@@ -71,7 +71,7 @@ def batch_delay_s(
     *,
     unhurried: bool = False,
 ) -> float:
-    """How long to wait for more messages, after a batch of `before` messages and so many delays; 0: not at all."""
+    """Seconds to wait for more messages after a batch of `before` messages and this many delays; 0: do not wait."""
     is_busy = before >= BUSY_BATCH
     if len(buffer) >= limit or not (is_busy or unhurried):
         return 0.0
@@ -82,7 +82,7 @@ def batch_delay_s(
 
 
 class OrderedLog:
-    """A stream from the sequence `start` on, in order, without an end."""
+    """An endless reader of a stream, in order from the sequence `start`."""
 
     def __init__(
         self,
@@ -94,9 +94,9 @@ class OrderedLog:
         urgent: tuple[str, ...] | None = None,
         unhurried: bool = False,
     ) -> None:
-        """`urgent`: prefixes of subjects whose facts are waited for; None: nothing is delayed.
+        """`urgent` are the subject prefixes of facts that somebody waits for; None: batches are not delayed.
 
-        `unhurried`: nothing waits for the others, so that even an idle reader lets a batch form.
+        `unhurried`: nothing waits for the other facts, so even an idle reader delays a batch.
         """
         self._bus = bus
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Which failures are a server's: they are transient, and no fault of the message."""
+"""Recognise failures of servers, which are transient and not caused by the message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CLIENT_ERRORS: Final = (
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether a server did not answer as it should: silent, gone, without a leader, without space."""
+    """Whether the error means that a server is silent, gone, without a leader or without space."""
     match error:
         case BaseExceptionGroup():
             return all(is_outage(each) for each in error.exceptions)

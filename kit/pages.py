@@ -1,4 +1,4 @@
-"""Reading a stream by pages, directly from its store: no consumer stays on the broker.
+"""Read a stream by pages, directly from its store, without a consumer on the broker.
 
 The reader decides when the next page comes, so a slow reader costs the broker nothing and holds one page at most.
 """
@@ -24,7 +24,7 @@ TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Some messages in the order of the log. `more`: the log holds further ones."""
+    """Messages in the order of the log. `more`: the log has further ones."""
 
     messages: tuple[StoredMessage, ...]
     more: bool
@@ -35,8 +35,8 @@ async def read_page(
 ) -> LogPage:
     """The first messages after the sequence `after` on subjects of any of the patterns, which must not overlap.
 
-    Shapes: rising sequences. At most `limit` messages, and about `max_bytes`, of each pattern. Each pattern is read at
-    its own moment: of what is stored meanwhile, a message may be missing while a later one is there.
+    Shapes: rising sequences; at most `limit` messages, and about `max_bytes`, of each pattern. Patterns are not read at
+    the same moment: of messages stored meanwhile, one may be missing while a later one is there.
 
     Raises: Outage: the log could not be read now.
     """
@@ -46,7 +46,7 @@ async def read_page(
     )
     if any(pending and not found for found, pending in parts):
         raise Outage(1.0, "the log announced more messages and returned none")
-    # Beyond the end of a page that is not the last of its pattern nothing is known about that pattern.
+    # Nothing is known about a pattern after the end of its page, unless that page is its last.
     known_to = min((found[-1].sequence for found, pending in parts if found and pending), default=None)
     merged = sorted((message for found, _ in parts for message in found), key=lambda message: message.sequence)
     if known_to is None:
@@ -55,7 +55,7 @@ async def read_page(
 
 
 async def read_last_sequence(bus: Bus, stream: str) -> int:
-    """The sequence of the newest message on any subject; 0 if there was never any.
+    """The sequence of the newest message on any subject; 0 if there was never a message.
 
     Raises: Outage: the log could not be read now.
     """
@@ -67,7 +67,7 @@ async def read_last_sequence(bus: Bus, stream: str) -> int:
 
 
 async def read_storage_left(bus: Bus, streams: Sequence[str]) -> list[int]:
-    """Bytes left below the limits of the account and the streams, one number for each limit.
+    """The bytes left below each limit of the account and the streams.
 
     Raises: Outage: the broker could not be read now.
     """
@@ -92,7 +92,7 @@ async def find_first_since(bus: Bus, stream: str, moment: datetime) -> int | Non
 
 
 async def direct_get(bus: Bus, stream: str, question: dict[str, object]) -> tuple[list[StoredMessage], int]:
-    """One batch of stored messages, and how many more the question would find.
+    """One batch of stored messages, and the number of further ones that match.
 
     Raises: Outage: the log could not be read now.
     Source: NATS ADR-31.
@@ -132,7 +132,7 @@ def _parse_message(stream: str, data: bytes, headers: dict[str, str]) -> StoredM
 
 
 def outage_of_status(status: str, headers: Mapping[str, str]) -> Outage:
-    """The exception for a status without a message."""
-    if status == "503":  # the client takes the lines after such an answer for its description
+    """The exception for an answer that has a status and no message."""
+    if status == "503":  # of such an answer the client returns no description
         return Outage(1.0, "nobody answers for the log; if it stays so, run `openerrata topology apply`")
     return Outage(1.0, f"the log answered {status} {headers.get('Description', '')}")

@@ -1,4 +1,4 @@
-"""Measuring a PNG's decompressed size: it must be what the header states, with little besides.
+"""Measure a PNG's decompressed size: it must be what the header states, plus a little for other data.
 
 A few kilobytes can decompress to gigabytes in any reader. So we decompress first, in pieces, and stop at the size that
 the header allows.
@@ -13,7 +13,7 @@ from typing import Final
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 MAX_ANCILLARY: Final = 4_000_000
-"""Decompressed bytes of text and colour profile together."""
+"""Limit for the decompressed bytes of texts and colour profile together."""
 _MAX_CHUNKS: Final = 200_000
 _PIECE: Final = 1 << 16
 _SAMPLES: Final = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -54,7 +54,7 @@ def has_stated_size(data: bytes) -> bool:
 
 
 def _rows_size(header: bytes) -> int | None:
-    """Bytes of all rows with their filter types; None for a header of no known form."""
+    """The bytes of all rows with their filter types; None if the header is invalid."""
     if len(header) != 13 or header[9] not in _SAMPLES or header[12] > 1:
         return None
     width, height = int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big")

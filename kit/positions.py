@@ -1,7 +1,7 @@
-"""Waiting until the read model has reached a position, so that readers find what they were just answered.
+"""Wait until the read model has reached a position, so that a reader's next request finds what was just stored.
 
 The projector announces its position after each commit. An announcement can be lost, so after a silence the position is
-looked up; without either, the caller reports that it could not be confirmed.
+looked up.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Positions:
                 future.set_result(None)
 
     async def wait_until_reached(self, stream: str, sequence: int, timeout_s: float) -> bool:
-        """Wait until the read model holds everything up to `sequence`; False if it does not in time."""
+        """Wait until the read model has everything up to `sequence`; False if it has not in time."""
         if self._positions.get(stream, 0) >= sequence:
             return True
         loop = asyncio.get_running_loop()
@@ -53,7 +53,7 @@ class Positions:
         self._order += 1
         future: asyncio.Future[None] = loop.create_future()
         waiting = self._waiting.setdefault(stream, [])
-        while waiting and waiting[0][2].done():  # while nothing is projected, no other call removes who gave up
+        while waiting and waiting[0][2].done():  # nothing else removes callers that gave up while nothing is projected
             heapq.heappop(waiting)
         heapq.heappush(waiting, (sequence, self._order, future))
         try:
@@ -62,7 +62,7 @@ class Positions:
                 if remaining_s <= 0:
                     return False
                 done, _ = await asyncio.wait((future,), timeout=min(LOOK_UP_EVERY_S, remaining_s))
-                # While announcements arrive, look-ups by every waiter would only slow the projector further.
+                # While announcements arrive, a look-up by every waiter would only slow the projector down.
                 if not done and loop.time() - self._updated_at.get(stream, 0.0) >= LOOK_UP_EVERY_S:
                     self._advance(stream, await self._look_up(stream))
             return True

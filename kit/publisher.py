@@ -1,7 +1,7 @@
-"""Publishing facts: a fact is published when the stream has confirmed that it is stored, not before.
+"""Publish facts: a fact is published when the stream has confirmed that it is stored, not before.
 
-Receipts arrive in one reply inbox of our own, so many facts can be in flight; the client library's asynchronous publish
-never resolves when the server refuses.
+Receipts arrive in one reply inbox of our own, so many facts can be in flight; the future of the client library's
+asynchronous publish never resolves if the server refuses.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ FOLLOWS = "Nats-Expected-Last-Subject-Sequence"
 
 RECEIPT_TIMEOUT_S = 5.0
 PUBLISH_TIMEOUT_S = 15.0
-"""A cluster that lost the leader of a stream has another one within ten seconds, mostly within five."""
+"""A cluster that lost a stream's leader elects another one within ten seconds, mostly within five."""
 PUBLISH_RETRY_DELAY_S = 0.25
 WRONG_LAST_SEQUENCE = 10071
 SEQUENCE_IN_PROCESS = 10164
-"""A cluster's "wrong last sequence" while it agrees on another message of the subject, which may come to nothing."""
+"""A cluster's "wrong last sequence" while another message of the subject is undecided, and may yet be dropped."""
 NO_SUITABLE_PEERS = 10005
 BATCH_INCOMPLETE = 10176
 BATCH_REPEATED = 10201
@@ -44,7 +44,7 @@ NOT_FOUND = 404
 
 
 class BusError(Exception):
-    """The broker did not confirm; the fact may or may not be stored, and publishing it again is harmless."""
+    """The broker did not confirm: the fact may or may not be stored, and publishing it again is harmless."""
 
 
 class PublishConflict(BusError):
@@ -63,7 +63,7 @@ class _ApiError(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Receipt:
-    """Where a fact is stored; `duplicate` if the stream had it already."""
+    """The sequence of a stored fact; `duplicate` if the stream had it already."""
 
     sequence: int
     duplicate: bool = False
@@ -97,7 +97,7 @@ class Publisher:
         reply_to: str | None = None,
         at: datetime | None = None,
     ) -> Outgoing:
-        """Give a fact its envelope, id and headers; `at` is when it occurred, None: now."""
+        """Give a fact its envelope, id and headers; `at` is when the fact occurred, None for now."""
         event_id = event.event_id()
         stream = self._streams.get(type(event))
         if stream is None:
@@ -116,7 +116,7 @@ class Publisher:
     async def send(self, outgoing: Outgoing) -> asyncio.Future[Msg]:
         """Send a fact and return the future of its receipt, for `wait_for_receipt`.
 
-        Raises: PublishRefused: it is too large. BusError: the broker does not answer.
+        Raises: PublishRefused: the fact is too large. BusError: the broker does not answer.
         """
         address, future = self.inbox.expect(RECEIPT_TIMEOUT_S)
         try:
@@ -127,7 +127,7 @@ class Publisher:
         return future
 
     async def send_unconfirmed(self, outgoing: Outgoing, *, reply_to: str = "") -> None:
-        """Send a fact whose receipt goes to `reply_to`, or to no one. Raises: see `send`."""
+        """Send a fact whose receipt, if wanted, goes to `reply_to`. Raises: see `send`."""
         if not self.link.is_reachable:
             raise BusError(f"{outgoing.subject} could not be sent: the broker does not answer")
         try:
@@ -137,10 +137,10 @@ class Publisher:
             raise kind(f"{outgoing.subject} could not be sent: {error}") from error
 
     async def wait_for_receipt(self, future: asyncio.Future[Msg]) -> Receipt:
-        """Wait until the stream confirms.
+        """Wait until the stream confirms a fact.
 
-        Raises: PublishConflict: a once-event came too late. PublishRefused: it can never be stored. BusError: it is not
-        stored now, or there was no confirmation in time.
+        Raises: PublishConflict: a once-event came too late. PublishRefused: the fact can never be stored. BusError: it
+        is not stored now, or there was no confirmation in time.
         """
         message = await confirm(future)
         answer = orjson.loads(message.data)
@@ -153,7 +153,7 @@ class Publisher:
         return await self.ensure_stored(self.stamp(event, correlation=correlation, cause=cause, reply_to=reply_to))
 
     async def publish_if_first(self, event: Event, correlation: UUID) -> bool:
-        """Whether it was stored, now or before; False: another one came first. Raises: BusError."""
+        """Publish a once-event; return False if another one came first, True if it is stored. Raises: BusError."""
         try:
             await self.publish(event, correlation=correlation)
         except PublishConflict:
@@ -161,9 +161,9 @@ class Publisher:
         return True
 
     async def ensure_stored(self, outgoing: Outgoing, sent: asyncio.Future[Msg] | None = None) -> Receipt:
-        """Wait until a fact is stored; without a confirmation send it again, as the cluster may be electing a leader.
+        """Wait until a fact is stored; without a confirmation send it again: the cluster may be electing a leader.
 
-        The fact's id makes that harmless. `sent` is what `send` returned for it, if it was sent before.
+        The fact's id makes that harmless. `sent` is what `send` returned for the fact, if it was sent before.
 
         Raises: PublishConflict, PublishRefused, BusError: see `wait_for_receipt`.
         """
@@ -183,10 +183,10 @@ class Publisher:
             await asyncio.sleep(PUBLISH_RETRY_DELAY_S)
 
     async def _store(self, outgoing: Outgoing, sent: asyncio.Future[Msg] | None, *, is_repeated: bool) -> Receipt:
-        """Send a fact once. A once-event is stored for one writer only, though others may write one with the same id.
+        """Send a fact once. Of several writers of a once-event with the same id, only one may succeed.
 
-        A single server checks what it follows before its id, so that one which is sent again is refused for itself. A
-        cluster checks the id first, so that the event of another writer is taken for this one.
+        A single server checks the expected sequence before the id, so it refuses a repeated event because of that event
+        itself. A cluster checks the id first, so it reports another writer's event as a duplicate of this one.
         """
         try:
             receipt = await self.wait_for_receipt(sent or await self.send(outgoing))
@@ -202,7 +202,7 @@ class Publisher:
         return receipt
 
     async def _find_own(self, outgoing: Outgoing, place: dict[str, str | int]) -> Receipt | None:
-        """Where this very fact is stored, if it is at this place; its salt sets it apart from those of other writers.
+        """The receipt of this very fact if `place` has it; its salt distinguishes it from those of other writers.
 
         Raises: BusError: the stream does not answer.
         """
@@ -224,7 +224,7 @@ class Publisher:
 
 
 async def confirm(future: asyncio.Future[Msg]) -> Msg:
-    """The stream's answer, if it is no error. Raises: see `Publisher.wait_for_receipt`."""
+    """Wait for the stream's answer. Raises: see `Publisher.wait_for_receipt`."""
     try:
         message = await future
     except NoReply as error:
@@ -240,9 +240,8 @@ async def confirm(future: asyncio.Future[Msg]) -> Msg:
 def _classify(error: _ApiError) -> BusError:
     """The exception for a stream's error.
 
-    Servers in trouble answer 5xx, that too few peers are available, that they agree on another message of the subject,
-    or that a batch which they dropped is incomplete; 409 means that the same message is in flight, 429 that too many
-    batches are.
+    Transient errors are 5xx, too few peers, an undecided message of the same subject, and an incomplete batch, which
+    the server dropped; 409 means that the same message is in flight, 429 that too many batches are.
     """
     description = error.get("description", "refused")
     if error.get("err_code") in (WRONG_LAST_SEQUENCE, BATCH_REPEATED):

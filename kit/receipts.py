@@ -1,4 +1,4 @@
-"""Receipts: a signature over what was judged, by which prompts and models, and how it ended.
+"""Receipts: a signature over what was judged, by which prompts and models, and with which result.
 
 A receipt is a compact JWS with Ed25519. Each key is announced in the bucket `receipt-keys` before its first signature
 and stays there, so that a receipt can be verified after the key was changed. Source: requirements FH-162, RFC 7515,
@@ -35,10 +35,10 @@ log = structlog.get_logger(__name__)
 
 
 class ReceiptKey:
-    """Signs receipts. Ed25519 is deterministic: the same payload has the same receipt."""
+    """Signs receipts. Ed25519 is deterministic: equal payloads have equal receipts."""
 
     def __init__(self, secret: bytes) -> None:
-        """Units: 32 bytes."""
+        """`secret` has 32 bytes."""
         self._key = Ed25519PrivateKey.from_private_bytes(secret)
         point = OKPAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         thumbprint = sha256(rfc8785.dumps({name: point[name] for name in ("crv", "kty", "x")})).digest()
@@ -51,9 +51,9 @@ class ReceiptKey:
 
 
 def choose_key(given: SecretStr | None, data_folder: Path | None) -> ReceiptKey:
-    """The key of the settings, else that of the data folder, else one that ends with this process.
+    """The key of the settings, else that of the data folder, else a new one that is lost when this process ends.
 
-    Raises: SettingsError: it is no key.
+    Raises: SettingsError: the given key is invalid.
     """
     if given is not None and given.get_secret_value():
         try:
@@ -67,7 +67,7 @@ def choose_key(given: SecretStr | None, data_folder: Path | None) -> ReceiptKey:
 
 
 async def announce_key(bus: Bus, key: ReceiptKey) -> None:
-    """Add a key to those that anybody verifies with. Raises: BusError, Outage: others keep adding theirs."""
+    """Add a key to the public list for verifying. Raises: BusError; Outage: other processes keep adding theirs."""
     bucket = await Bucket.open(bus, RECEIPT_KEYS)
     for _ in range(10):
         entry = await bucket.entry(RECEIPT_KEYS_ENTRY)

@@ -1,4 +1,4 @@
-"""Redelivering past facts to one consumer, selected by time, site and aggregate.
+"""Redeliver past facts to one consumer, selected by time, site and aggregate.
 
 They go through the consumer's subject of `ERRATA_REDELIVERY`, so no other consumer receives them and the log does not
 change. Ids derive from content, so an unchanged handler publishes only duplicates; a changed one may publish new facts.
@@ -25,10 +25,10 @@ from kit.ordered import OrderedLog, StoredMessage
 
 @dataclass(frozen=True)
 class Selection:
-    """Criteria for facts; None matches all.
+    """Criteria for facts; a criterion that is None matches all.
 
-    Shapes: `since` is inclusive, `until` exclusive, both the time a fact was stored. `platforms` maps versions and
-    posts to their platform, for facts that name only these.
+    Shapes: `since` (inclusive) and `until` (exclusive) are about the time a fact was stored. `platforms` maps versions
+    and posts to their platform, for facts that do not name one.
     """
 
     since: datetime | None = None
@@ -94,7 +94,7 @@ async def select_facts(bus: Bus, consumer: Consumer, selection: Selection) -> As
 
 
 async def deliver(bus: Bus, consumer: Consumer, fact: SelectedFact, run: str) -> None:
-    """Redeliver one fact to the consumer; `run` names the replay, within which a fact is delivered once.
+    """Redeliver one fact to the consumer; within the replay named `run`, each fact is delivered once.
 
     Raises: BusError: not stored.
     """
@@ -104,7 +104,7 @@ async def deliver(bus: Bus, consumer: Consumer, fact: SelectedFact, run: str) ->
 
 
 class RateLimiter:
-    """Limits calls to so many a second; None: no limit."""
+    """Limits calls to `per_s` a second; None: no limit."""
 
     def __init__(self, per_s: float | None) -> None:
         self._every_s = 1 / per_s if per_s else 0.0

@@ -1,4 +1,4 @@
-"""The page reader that models are offered: one page at its address, as JSON.
+"""The page reader that is offered to models: it returns the page at an address, as JSON.
 
 Failures are answers too, so that a missing page does not end a paid run. Text of third parties stays inside JSON
 strings.
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A page as it was read. Shapes: `status` None: it is not known beyond that the page was there."""
+    """A page as it was read. Shapes: `status` is None for a page read earlier, whose exact status was not kept."""
 
     final_url: str
     status: int | None
@@ -105,7 +105,7 @@ def encode(**fields: object) -> str:
 
 
 def truncate(text: str, most_bytes: int) -> str:
-    """The longest beginning of a text that has at most so many UTF-8 bytes."""
+    """The longest beginning of a text with at most `most_bytes` bytes of UTF-8."""
     data = text.encode()
     return text if len(data) <= most_bytes else data[:most_bytes].decode("utf-8", "ignore")
 

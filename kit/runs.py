@@ -1,7 +1,7 @@
-"""One attempt of a run: what it and earlier attempts exchanged with a model, and where the next answer is stored.
+"""One attempt of a run: its exchange with a model, that of earlier attempts, and where the next answer is stored.
 
-An answer is stored under the name of its step before its fact is published. A worker that takes over from one that died
-in between looks there first, so a stored answer is never paid for again.
+An answer is stored under the name of its step before its fact is published. If a worker dies in between, the next one
+looks there first, so a stored answer is never paid for again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 
 
 class Ref(Protocol):
-    """A text by its hash."""
+    """A reference to a text by its hash."""
 
     @property
     def sha256(self) -> str: ...
@@ -36,21 +36,21 @@ RefT = TypeVar("RefT", bound=Ref)
 
 
 class TextStore(Protocol[RefT]):
-    """Where the texts of a run are stored."""
+    """A store for the texts of a run."""
 
     async def get_text(self, ref: RefT) -> str:
-        """The text. Raises: LookupError: it no longer exists."""
+        """The text of a reference. Raises: LookupError: it no longer exists."""
 
     async def put_text(self, text: str, answers: str | None = None) -> RefT:
-        """Store a text; `answers` is the step it is the answer to."""
+        """Store a text; `answers` is the step that the text is the answer to."""
 
     async def answers(self, step: str) -> Sequence[RefT]:
-        """What was stored as an answer to a step, published or not."""
+        """The texts stored as answers to a step, published or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment(Generic[RefT]):
-    """A stored part of the exchange, and the hash of the part it follows, None if it begins a record."""
+    """A stored part of the exchange, and the hash of the part before it, None if it begins a record."""
 
     words: RefT
     before: str | None
@@ -59,9 +59,9 @@ class Segment(Generic[RefT]):
 class RunRecord(Generic[RefT]):
     """The record of one attempt.
 
-    Shapes: `name_step` names the step whose answer follows the segment with that hash, or the first; `done` are the
-    segments that earlier attempts published, in order; `on_record` are the hashes of all that the log names.
-    `is_first`: there were no earlier attempts, so no stored answers are searched.
+    Shapes: `name_step` maps the hash of a segment to the name of the step that follows it, None to the first step;
+    `done` are the segments that earlier attempts published, in order; `on_record` are the hashes of all segments in the
+    log. `is_first`: there were no earlier attempts, so stored answers are not searched.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class RunRecord(Generic[RefT]):
         self._segments = list(done)
         self._taken_over = len(self._done)
         self.usage: Usage | None = None
-        """What this attempt has spent as far as known."""
+        """The usage of this attempt, as of the last checkpoint."""
 
     async def load_previous(self) -> tuple[Transcript | None, Published | None]:
-        """What was exchanged before this attempt, and how much of it was published; None: all.
+        """The record of the exchange before this attempt, and how much of it was published; None: all.
 
-        After an unreadable record the run begins from the start.
+        If the record is unreadable, the run begins from the start.
         """
         done = await self._join(self._done)
         if self._is_first or (done is None and self._done):
@@ -104,7 +104,7 @@ class RunRecord(Generic[RefT]):
         return done, None
 
     async def store_checkpoint(self, checkpoint: Checkpoint) -> Segment[RefT]:
-        """Store a segment, for the fact that publishes it."""
+        """Store a segment and return the reference for the fact that publishes it."""
         words = await self.store(checkpoint.segment)
         self.usage = checkpoint.usage
         before = self._segments[-1].sha256 if self._segments and not checkpoint.begins else None
@@ -118,7 +118,7 @@ class RunRecord(Generic[RefT]):
         return await self._words.put_text(answer.decode(), self._step)
 
     async def add_transcript(self, error: ModelError) -> ModelError:
-        """Add the transcript so far to the error of an attempt that we end."""
+        """Add the transcript so far to the error of an attempt that we ended."""
         record = await self._join(self._segments)
         earlier = await self._join(self._segments[: self._taken_over])
         if record is not None:
@@ -129,9 +129,9 @@ class RunRecord(Generic[RefT]):
         return error
 
     async def require_budget(self, cost: int, limit: int | None, usage: Usage | None = None) -> None:
-        """Raises: ModelError: the run and its reviews have reached the limit; a model knows only its own part.
+        """Check the cost of the run with its reviews, of which a model knows only its own part.
 
-        Units: millionths of a US dollar.
+        Units: millionths of a US dollar. Raises: ModelError: the limit is reached.
         """
         if limit is not None and cost >= limit:
             reason = (
@@ -159,7 +159,7 @@ class KeyStore(Protocol):
 
 
 async def open_key(keys: KeyStore, source: KeySource, run: UUID, attachment: UUID | None) -> SecretStr | None:
-    """The reader's key that pays for a run, None where the instance pays. Raises: ModelError."""
+    """The reader's key that pays for a run, None if the instance pays. Raises: ModelError: the key is unusable."""
     if source == "INSTANCE":
         return None
     try:
@@ -176,7 +176,7 @@ def is_fault_of_key(source: KeySource, error: ModelError) -> bool:
 async def limit_time(
     items: AsyncGenerator[Item, None], record: RunRecord[RefT], *, began: float, seconds: float
 ) -> AsyncGenerator[Item, None]:
-    """The items until so many seconds after the loop's time `began`. Raises: ModelError: also when the time is over."""
+    """The items until `seconds` after the loop's time `began`. Raises: ModelError: also when that time is over."""
     async with aclosing(items):
         while True:
             try:

@@ -27,7 +27,7 @@ class S3Client(Minio):
 
     @classmethod
     def open(cls, settings: BlobSettings, connections: PoolManager) -> Self:
-        """A client that uses these connections."""
+        """A client over a pool of connections."""
         return cls(
             settings.endpoint,
             access_key=settings.access_key,
@@ -37,7 +37,7 @@ class S3Client(Minio):
             http_client=connections,
         )
 
-    # Private, but the one place that dates a request; hence its arguments have no types of ours.
+    # A private method of the library, so untyped here, but the only place that dates a request.
     def _build_headers(self, *args: Any, **kwargs: Any) -> tuple[Any, datetime]:
         headers, date = super()._build_headers(*args, **kwargs)
         date += self.ahead
@@ -45,7 +45,7 @@ class S3Client(Minio):
         return headers, date
 
     def correct_clock(self, server_date: str | None, dated_by: timedelta) -> bool:
-        """Set the clock by the `Date` of a response to a request that was dated by `dated_by`; whether that was wrong.
+        """Set the clock by the `Date` of a response; return whether its request, `dated_by` ahead, was dated wrongly.
 
         Requests that are sent together are all dated wrongly, though the first response corrects the clock.
         """
@@ -58,7 +58,7 @@ class S3Client(Minio):
 
 
 def explain(error: BaseException) -> str:
-    """Why a request failed, in a word."""
+    """The reason of a failed request, in one word."""
     if isinstance(error, S3Error):
         return str(error.code)
     cause = error.reason if isinstance(error, MaxRetryError) and error.reason else error

@@ -1,4 +1,4 @@
-"""Putting and removing small objects without a thread, for which the client library for the rest needs far more CPU."""
+"""Put and remove small objects without a thread, with far less CPU than the client library for everything else."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from obstore.store import S3Credential
 
 LARGEST_BYTES: Final = 256 * 1024
-"""A larger object may take longer than a whole request may."""
+"""A larger object could take longer than the limit of a whole request."""
 NO_PROXY: Final = "http://127.0.0.1:9"
-"""Where a proxy is named, the library looks for none in the environment; the server is then excluded from it."""
+"""Given a proxy, the library ignores those of the environment; the server is then excluded from this one."""
 
 
 class SmallPuts:
@@ -33,20 +33,20 @@ class SmallPuts:
         self._store: S3Store | None = None
 
     async def put(self, name: str, data: bytes, media_type: str) -> bool:
-        """Store an object; False: it is too large, or may not be stored."""
+        """Store an object; return False if it is too large or the request failed."""
         return len(data) <= LARGEST_BYTES and await self._try(
             lambda store: store.put_async(name, data, attributes={"Content-Type": media_type}, use_multipart=False)
         )
 
     async def remove(self, name: str) -> bool:
-        """Remove an object, which need not be there; False: it may not be removed."""
+        """Remove an object, which need not exist; return False if the request failed."""
         return await self._try(lambda store: store.delete_async(name))
 
     async def _try(self, ask: Callable[[S3Store], Awaitable[object]]) -> bool:
         self._store = self._store or self._open()
         try:
             await ask(self._store)
-        except GenericError:  # no answer, or that of a server in trouble
+        except GenericError:  # no answer, or a server's failure
             self.drop_connections()
             return False
         except BaseError:
@@ -54,7 +54,7 @@ class SmallPuts:
         return True
 
     def drop_connections(self) -> None:
-        """Use none of the connections again: they are probably dead."""
+        """Stop using the present connections, which are probably dead."""
         self._store = None
 
     def _open(self) -> S3Store:
@@ -75,7 +75,7 @@ class SmallPuts:
         )
 
     def _credentials(self) -> S3Credential:
-        """Keys that are given as such would be joined by a token of the environment."""
+        """The keys, by a callback: the library would add a session token of the environment to keys given directly."""
         found = self._settings
         return {
             "access_key_id": found.access_key,

@@ -1,6 +1,6 @@
-"""Settings that name several servers, of which any may be down.
+"""Parse settings that name several servers, of which any may be down.
 
-Shapes: brokers are comma-separated addresses; PostgreSQL's hosts are listed in one address, as in every tool of libpq.
+Shapes: brokers are comma-separated addresses; PostgreSQL's hosts are listed in one address, as in all libpq tools.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ def redact_addresses(addresses: list[str]) -> str:
 
 
 def database_url(url: str) -> str:
-    """Convert what PostgreSQL's tools accept into the form that SQLAlchemy parses.
+    """Convert an address that PostgreSQL's tools accept into the form that SQLAlchemy parses.
 
-    Of several hosts the writable one is used, unless the address says otherwise. Raises: ValueError.
+    Of several hosts the writable one is used, unless the address says otherwise. Raises: ValueError: it is no address
+    of PostgreSQL.
     """
     for plain in ("postgres://", "postgresql://"):
         if url.startswith(plain):

@@ -1,7 +1,7 @@
-"""Finding the servers of a process: external or embedded.
+"""Find the servers of a process: external or embedded.
 
-Configured servers are used. Missing ones are embedded, unless another process already runs them over the same data
-folder: then those are used.
+Configured servers are used. Missing ones are embedded; if another process runs them over the same data folder already,
+that process's servers are used.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ SERVER_NAMES: tuple[ServiceName, ...] = get_args(ServiceName)
 class Servers:
     """Addresses and secrets. `stack` is set if this process runs embedded servers, `data_dir` if it uses any.
 
-    Shapes: `service_urls` are the embedded broker with the user of each service; `role_urls` are the configured logins;
-    `data_dir` holds an embedded master key.
+    Shapes: `service_urls` are the embedded broker's addresses with the user of each service; `role_urls` are the
+    configured logins; `data_dir` holds an embedded master key.
     """
 
     nats_url: str
@@ -52,7 +52,7 @@ class Servers:
     def database_url(self) -> str:
         """The login of the schemas' owner, for migrations and the operator's commands.
 
-        Raises: SettingsError: this process was given none.
+        Raises: SettingsError: it is not configured.
         """
         if self.owner_url is None:
             raise SettingsError("OPENERRATA_DATABASE_URL is not set: migrations and commands log in as the owner")
@@ -66,14 +66,14 @@ class Servers:
     def blobs(self) -> BlobSettings:
         """The blob store.
 
-        Raises: SettingsError: this process was given none.
+        Raises: SettingsError: it is not configured.
         """
         if self.blob_settings is None:
             raise SettingsError("OPENERRATA_S3_ENDPOINT is not set")
         return self.blob_settings
 
     def database_login(self, role: Role) -> str:
-        """The login of a service: the configured one, or the role itself, without a password."""
+        """The login of a service: the configured one, or the role as user without a password."""
         return self.role_urls.get(role) or role_url(self.database_url, role)
 
     @cached_property
@@ -96,10 +96,9 @@ def find_servers(
 ) -> Iterator[Servers]:
     """Find or start the servers for as long as the context lasts; call from the main thread.
 
-    With an external server, only the others that this process needs are embedded.
+    If any server is external, only the missing ones that this process needs are embedded.
 
-    Raises: SettingsError: an address that is needed without its credentials, or `start` is False and nothing runs over
-    `data_dir`.
+    Raises: SettingsError: an address lacks its credentials, or `start` is False and no servers run over `data_dir`.
     """
     missing = _missing(infrastructure, needs)
     if not missing:
@@ -167,12 +166,12 @@ def _complete(
 
 
 def _with_user(infrastructure: Infrastructure) -> str:
-    """The broker's addresses, each with the configured user unless it names one."""
+    """The broker's addresses, each with the configured user unless the address names one."""
     url = infrastructure.nats_url or ""
     if infrastructure.nats_user is None or infrastructure.nats_password is None:
         return url
     user = f"{infrastructure.nats_user}:{infrastructure.nats_password.get_secret_value()}"
-    if not PLAIN_LOGIN.fullmatch(user):  # the client does not decode what an address would have to encode
+    if not PLAIN_LOGIN.fullmatch(user):  # an address must encode other characters, and the client does not decode them
         raise SettingsError("OPENERRATA_NATS_USER and _PASSWORD may hold letters, digits and -._~ only")
     plain = [each.strip() for each in url.split(",")]
     return ",".join(each if "@" in each else f"{_scheme(each)}{user}@{each.rpartition('//')[2]}" for each in plain)

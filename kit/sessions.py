@@ -1,8 +1,8 @@
-"""Sessions that fail when PostgreSQL does not answer.
+"""Database sessions that fail when PostgreSQL does not answer.
 
 The driver has no timeout, and cancelling needs the same server. So when a statement takes long, a separate connection
 checks whether the server answers at all and whether it works on that statement. If not, the statement's socket is shut
-down, which the driver takes for a lost connection.
+down, which the driver treats as a lost connection.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Session(psycopg.AsyncConnection[TupleRow]):
 
 
 class _PendingStatement:
-    """One statement without a result. `idle`: at the last check the server did not work on it."""
+    """A statement without a result yet. `idle`: at the last check the server was not working on it."""
 
     __slots__ = ("idle", "pid", "session", "timer")
 
@@ -78,7 +78,7 @@ class Watch:
         self._arguments: tuple[tuple[ConnectArgument, ...], dict[str, ConnectArgument]] | None = None
 
     async def connect(self, *arguments: ConnectArgument, **named: ConnectArgument) -> Session:
-        """A new session. Raises: psycopg.OperationalError: at once while the server is silent."""
+        """Open a session. Raises: psycopg.OperationalError: the server does not answer."""
         self._arguments = arguments, named
         self._refuse_if_silent()
         try:
@@ -100,7 +100,7 @@ class Watch:
         return pending
 
     def end(self, pending: _PendingStatement) -> None:
-        """Watch a statement no more: it was answered, or failed."""
+        """Stop watching a statement, which was answered or failed."""
         pending.timer.cancel()
         self._pending.discard(pending)
 
@@ -140,7 +140,7 @@ class Watch:
             await asyncio.sleep(CHECK_EVERY_S)
 
     async def _find_working(self, pids: list[int]) -> Collection[int]:
-        """Those of the server processes that work on a statement of ours."""
+        """Of the server processes `pids`, those that are working on a statement."""
         assert self._arguments is not None, "a pending statement has a connection"
         arguments, named = self._arguments
         named = {name: value for name, value in named.items() if name not in ("options", "context")}
@@ -152,8 +152,8 @@ class Watch:
 class SuccessiveSessions:
     """Opens one session after another, and terminates the previous one on the server.
 
-    The server does not notice a connection that was lost on the way: its session would keep its locks, for hours if a
-    middlebox still answers for us.
+    The server does not notice a connection that was lost in the network: its session would keep its locks, for hours if
+    a middlebox still answers for us.
     """
 
     def __init__(self, connect: Callable[[], Awaitable[psycopg.AsyncConnection[TupleRow]]]) -> None:
@@ -165,7 +165,7 @@ class SuccessiveSessions:
         session = await self._connect()
         try:
             async with session.transaction():
-                await session.execute("SET LOCAL ROLE NONE")  # sessions belong to the login
+                await session.execute("SET LOCAL ROLE NONE")  # sessions belong to the login, not to the role
                 if self._previous is not None:
                     await session.execute(_END, (END_WITHIN_MS, *self._previous))
                 self._previous = await (await session.execute(_ITSELF)).fetchone()
@@ -176,6 +176,6 @@ class SuccessiveSessions:
 
 
 def _shut_down(session: Session) -> None:
-    """Shut a session's socket down: the driver notices, also in the middle of a statement."""
+    """Shut a session's socket down, which the driver notices even in the middle of a statement."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(session.pgconn.socket)) as end:
         end.shutdown(socket.SHUT_RDWR)

@@ -18,11 +18,11 @@ ModelOrAuto = Annotated[str, Field(pattern=rf"^(auto|{_CHOICE})$")]
 
 
 class SettingsError(Exception):
-    """The environment is not usable; the message names each variable and what is wrong with it."""
+    """The environment is invalid; the message names each variable and what is wrong with it."""
 
 
 class Infrastructure(BaseSettings):
-    """External servers. All None: embedded servers are started."""
+    """External servers, and process settings. If no server is named, embedded ones are started."""
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_", frozen=True, extra="ignore")
 
@@ -59,7 +59,7 @@ class Infrastructure(BaseSettings):
 
 
 class GateSettings(BaseSettings):
-    """`OPENERRATA_VALIDATOR_GATE_*`: what the gates by code ask for. Lists have commas between items."""
+    """`OPENERRATA_VALIDATOR_GATE_*`: the requirements of the gates that decide by code. Lists are comma-separated."""
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_VALIDATOR_GATE_", frozen=True, extra="ignore")
 
@@ -78,7 +78,7 @@ class GateSettings(BaseSettings):
         return tuple(each.strip().lower() for each in given.split(",") if each.strip())
 
     def policy(self, rules: str, own_hosts: Sequence[str], opinion: OpinionPolicy | None = None) -> GatePolicy:
-        """What the facts say of it; `rules` is the version of the gates' code."""
+        """The policy as facts record it; `rules` is the version of the gates' code."""
         return GatePolicy(
             rules=rules,
             off=self.off,
@@ -91,10 +91,9 @@ class GateSettings(BaseSettings):
 
 
 class LabelerSettings(BaseSettings):
-    """`OPENERRATA_LABELER_*`: the labeler that this instance is; without a DID it is none.
+    """`OPENERRATA_LABELER_*`: the labeler that this instance runs; without a DID it runs none.
 
-    Shapes: `key` is the private key `#atproto_label` on secp256k1, 32 bytes in hexadecimal, which only the gateway
-    needs.
+    Shapes: `key` is the private key `#atproto_label` on secp256k1, 32 bytes in hexadecimal; only the gateway needs it.
     """
 
     model_config = SettingsConfigDict(
@@ -106,9 +105,9 @@ class LabelerSettings(BaseSettings):
 
 
 class DisplaySettings(BaseSettings):
-    """`OPENERRATA_DISPLAY_*`: whether approved claims are held before anybody is shown them, and how long.
+    """`OPENERRATA_DISPLAY_*`: whether approved claims are held before they are displayed, and for how long.
 
-    The same for gateway, validator and curator. Units: views are unique ones of a post a day.
+    Set them alike for gateway, validator and curator. Units: views are unique views of a post per day.
     """
 
     model_config = SettingsConfigDict(env_prefix="OPENERRATA_DISPLAY_", frozen=True, extra="ignore")
@@ -133,7 +132,7 @@ S = TypeVar("S", bound=BaseSettings)
 def load(settings: type[S]) -> S:
     """Read settings from the environment.
 
-    Raises: SettingsError: listing every variable that is wrong.
+    Raises: SettingsError: a variable is invalid; the message lists all such variables.
     """
     try:
         return settings()
@@ -154,9 +153,9 @@ def variables(settings: Iterable[type[BaseSettings]]) -> frozenset[str]:
 
 
 def refuse_unknown(environment: Iterable[str], known: Collection[str]) -> None:
-    """Check that every variable with the product's prefix is one that something reads.
+    """Refuse variables with the product's prefix that nothing reads.
 
-    Raises: SettingsError: naming each that is not, with the nearest known one.
+    Raises: SettingsError: there is one; the message lists all, each with the nearest known name.
     """
     ours = {name.removeprefix(PREFIX) for name in known if name.startswith(PREFIX)}
     problems = []

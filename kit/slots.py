@@ -1,7 +1,7 @@
 """Workers that fetch one message, handle it, and fetch the next.
 
-Nothing is prefetched, so no message waits in this process without a heartbeat. Nothing is fetched while the broker is
-away: the client library queues the requests, and a slot would receive a message for each of them.
+Messages are not prefetched, so none waits in this process without a heartbeat. Nor are any fetched while the broker is
+away: the client library would queue the requests, and a slot would receive a message for each of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nats.aio.msg import Msg
 from kit.cancelling import cancel_and_wait
 
 FETCH_TIMEOUT_S = 5.0
-"""A fetch is lost with its connection; then this time is lost."""
+"""A fetch that is lost with its connection delays its slot by this time."""
 FETCH_RETRY_S = 1.0
 
 log = structlog.get_logger(__name__)
@@ -40,7 +40,7 @@ class Slot:
         self._task = asyncio.create_task(self._run(), name=self._name)
 
     def stop(self) -> Sequence[asyncio.Task[None]]:
-        """Fetch no more messages. Returns the task, if there is one, that ends with the message in progress."""
+        """Fetch no more messages; return the task, if any, which ends after the message in progress."""
         self._stopping = True
         if self._task is None:
             return ()
@@ -87,7 +87,7 @@ class Slot:
 
 
 async def stop_slots(slots: Sequence[Slot], within_s: float) -> None:
-    """Fetch no more messages and wait for those in progress, up to a limit; the rest is redelivered."""
+    """Fetch no more messages and wait up to `within_s` for those in progress; the rest are redelivered."""
     tasks = [task for slot in slots for task in slot.stop()]
     if not tasks:
         return

@@ -1,7 +1,7 @@
-"""Saving a stream as one file and restoring it, by the broker's snapshot protocol.
+"""Save a stream as one file and restore it, by the broker's snapshot protocol.
 
 That preserves sequences, gaps, message ids and consumers' positions. A stream filled by publishing would number its
-messages differently, and everything that names a sequence would be wrong.
+messages differently, and all stored sequences would be wrong.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ TIMEOUT_S: Final = 30.0
 
 
 class SnapshotFailed(Exception):
-    """The broker refused or did not answer; the message is its own."""
+    """The broker refused, with the message it gave, or did not answer."""
 
 
 class StreamNotEmpty(Exception):
-    """The stream holds messages, so a restore would mix two instances."""
+    """The stream has messages, so a restore would mix two instances."""
 
 
 class _State(TypedDict):
@@ -51,7 +51,7 @@ class _Answer(StreamDescription, total=False):
 
 
 async def save_stream(bus: Bus, stream: str, file: Path) -> StreamDescription:
-    """Write a stream with its consumers into a file; returns its description.
+    """Write a stream with its consumers to a file, and return its description.
 
     Raises: SnapshotFailed.
     """
@@ -81,7 +81,7 @@ async def save_stream(bus: Bus, stream: str, file: Path) -> StreamDescription:
 
 
 async def restore_stream(bus: Bus, stream: str, about: StreamDescription, file: Path, *, replicas: int) -> None:
-    """Create a stream from a file; it must not exist.
+    """Create a stream from a file; no stream of that name may exist.
 
     Raises: SnapshotFailed.
     """
@@ -101,9 +101,9 @@ async def restore_stream(bus: Bus, stream: str, about: StreamDescription, file: 
 
 
 async def delete_empty_stream(bus: Bus, stream: str) -> None:
-    """Delete an empty stream, so that one from a file can replace it.
+    """Delete a stream that never had messages, so that one from a file can replace it; a missing one is no error.
 
-    Raises: StreamNotEmpty.
+    Raises: StreamNotEmpty: it has messages, or had some.
     """
     try:
         info = await bus.jetstream.stream_info(stream)

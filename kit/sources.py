@@ -25,7 +25,7 @@ MIN_WEIGHT: Final = CACHE_CHARACTERS // 64
 MAX_URL_CHARACTERS: Final = 2_048
 """A page is published with its address, which readers must be able to use."""
 INTERRUPTED: Final = "interrupted"
-"""The reason where its reading was ended from outside; another try may well succeed."""
+"""The reason if the reading process was killed; another try may well succeed."""
 _CONTENT_TYPE_CHARACTERS: Final = 200
 _TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _TRANSIENT_KINDS: Final = frozenset({"connection_failed", "bad_response", "bad_encoding"})
@@ -34,7 +34,7 @@ _ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf,text/plain,app
 
 
 class PageText(Protocol):
-    """The result of reading a page. Units: `size` in characters of memory."""
+    """The result of reading a page. Units: `size` in characters."""
 
     @property
     def size(self) -> int: ...
@@ -64,7 +64,7 @@ class PageUnavailable:
 
 @dataclass(frozen=True, slots=True)
 class FetchTimings:
-    """Units: `retry_after_s` is the delay before the only retry; outcomes are cached for `*_ttl_s`."""
+    """Delays and lifetimes. Units: `retry_after_s` before the only retry; outcomes are cached for `*_ttl_s`."""
 
     retry_after_s: float = 0.5
     page_ttl_s: float = 300.0
@@ -170,12 +170,12 @@ def _weight(outcome: Page[W] | PageUnavailable) -> int:
 
 
 def is_transient(status: int | None = None, kind: str | None = None) -> bool:
-    """Whether an immediate retry could help, by the status or the kind of error."""
+    """Whether an immediate retry could help, judged by the HTTP status or the kind of error."""
     return status in _TRANSIENT or kind in _TRANSIENT_KINDS
 
 
 def _limit_type(content_type: str | None) -> str | None:
-    """The header, as long as a fact can hold it."""
+    """The header, cut to the length that facts allow."""
     return content_type if content_type is None else content_type.replace("\0", "")[:_CONTENT_TYPE_CHARACTERS]
 
 

@@ -1,4 +1,4 @@
-"""Detecting a stalled projection: it lags behind its stream, and its position does not move.
+"""Detect a stalled projection: one that lags behind its stream and whose position does not move.
 
 The position is sampled in the background, because one reading for a readiness request cannot show movement.
 """
@@ -43,7 +43,7 @@ class Standstill:
         self._end = end
         self._progress: Progress | None = None
         self.stands = False
-        """As of the last sample."""
+        """Whether the projection stood still at the last sample."""
 
     async def watch(self) -> None:
         """Sample until cancelled; failed samples are skipped."""
@@ -54,8 +54,8 @@ class Standstill:
             await asyncio.sleep(SAMPLE_S)
 
     async def problem(self) -> str | None:
-        """Take a sample; one sentence if the projection stands still."""
-        end = await self._end(self._stream)  # first: facts added meanwhile are no lag
+        """Take a sample; return one sentence if the projection stands still, else None."""
+        end = await self._end(self._stream)  # read first, so that facts added meanwhile do not count as lag
         position = await self._position(self._stream)
         now_s = asyncio.get_running_loop().time()
         self._progress, self.stands = progress(self._progress, position, end, now_s)

@@ -1,4 +1,4 @@
-"""When an operator's regular tasks last succeeded: stored for the metrics, since a task ends before it is scraped."""
+"""Store when an operator's regular tasks last succeeded, for the metrics: a task ends before it could be scraped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TASKS: Final = (BACKUP, LEDGER_VERIFY)
 
 
 async def record_success(bus: Bus, task: str) -> None:
-    """Note that a task has just succeeded. Raises: BusError."""
+    """Record that a task has just succeeded. Raises: BusError."""
     marks = await Bucket.open(bus, MARKS)
     await marks.put(f"task-{task}", str(bus.clock.now().timestamp()).encode())
 

@@ -15,7 +15,7 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 
 
 class Telemetry:
-    """The metrics every service has; services add their own to `registry`."""
+    """The metrics that every service has; services add their own to `registry`."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -49,19 +49,19 @@ class Telemetry:
         )
         self.paused = Gauge(
             "openerrata_consumer_paused",
-            "1 while a consumer gets nothing because it gave up too much",
+            "1 while a consumer is paused after too many dead letters",
             ("consumer",),
             registry=self.registry,
         )
         self.dead = Gauge(
             "openerrata_dead_letters",
-            "Dead letters that lie and wait for a decision",
+            "Dead letters that wait for an operator's decision",
             ("consumer",),
             registry=self.registry,
         )
         self.succeeded = Gauge(
             "openerrata_task_success_timestamp_seconds",
-            "When an operator's task last went well; 0 if never",
+            "When an operator's task last succeeded; 0 if never",
             ("task",),
             registry=self.registry,
         )
@@ -77,14 +77,14 @@ class Telemetry:
         self.last = Gauge("openerrata_stream_last", "Last sequence of a stream", ("stream",), registry=self.registry)
 
     def observe_delivery(self, consumer: str, outcome: str, seconds: float) -> None:
-        """Count one delivery."""
+        """Record the outcome and the duration of a delivery."""
         found = self._deliveries.get((consumer, outcome))
         if found is None:
             found = self._deliveries[consumer, outcome] = self._handled.labels(consumer, outcome)
         found.observe(seconds)
 
     def count_published(self, subject: str) -> None:
-        """Count one fact."""
+        """Count a fact that was sent."""
         found = self._facts.get(subject)
         if found is None:
             found = self._facts[subject] = self._published.labels(subject)

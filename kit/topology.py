@@ -1,4 +1,4 @@
-"""Applying contracts.topology to a broker, and refusing a broker without the guarantees we need."""
+"""Apply contracts.topology to a broker, and refuse a broker without the guarantees that we need."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ STREAM_FIELDS = (
     "republish",
     "compression",
 )
-"""The compared fields of a stream."""
+"""The fields of a stream that are compared with the declaration."""
 
 
 class UnsafeBroker(Exception):
-    """The broker may lose what it acknowledged."""
+    """The broker may lose messages that it acknowledged."""
 
 
 class TopologyMissing(Exception):
@@ -87,8 +87,8 @@ def stream_config(stream: Stream, replicas: int) -> StreamConfig:
     With compression, replicas of NATS 2.15.1 could no longer read their data after being killed and restarted (`s2:
     unsupported input`), and two of three together lost the stream.
 
-    Single messages can be deleted, because the law may demand that a post is erased; any other gap in a stream of facts
-    is found by `openerrata ledger verify`.
+    Single messages can be deleted, because the law may demand that a post is erased; `openerrata ledger verify` finds
+    any other gap in a stream of facts.
     """
     return StreamConfig(
         name=stream.name,
@@ -109,9 +109,9 @@ def stream_config(stream: Stream, replicas: int) -> StreamConfig:
 def consumer_config(
     consumer: Consumer, ack_wait_s: float | None = None, *, is_redelivery: bool = False
 ) -> ConsumerConfig:
-    """The configuration of a consumer: unlimited deliveries, because the server would drop messages silently.
+    """The configuration of a consumer. Deliveries are unlimited: after a last one the server would drop the message.
 
-    `ack_wait_s` replaces the consumer's own. `is_redelivery`: its twin, for what is redelivered to it alone.
+    `ack_wait_s` overrides the consumer's own. `is_redelivery`: the twin that receives its redeliveries.
     """
     return ConsumerConfig(
         name=consumer.name,
@@ -126,7 +126,7 @@ def consumer_config(
 
 
 async def apply(bus: Bus, *, replicas: int = 1, ack_wait_s: float | None = None) -> list[Difference]:
-    """Change the broker to match the declaration; returns what was different."""
+    """Change the broker to match the declaration, and return the differences there were."""
     changed = [item async for item in find_differences(bus, replicas=replicas, ack_wait_s=ack_wait_s)]
     names = {item.thing for item in changed}
     js = bus.jetstream
@@ -233,7 +233,7 @@ def _stream_names() -> Iterator[str]:
 
 
 def _consumers() -> Iterator[tuple[Consumer, Stream, bool]]:
-    """Each durable: the consumers on their facts, and their twins on redeliveries."""
+    """Each durable consumer with its stream: the consumers of facts, and their twins for redeliveries."""
     for consumer in CONSUMERS:
         yield consumer, stream_of(consumer.event), False
         yield consumer, REDELIVERY, True

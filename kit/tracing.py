@@ -1,7 +1,7 @@
 """Optional traces: one span for each delivery; the correlation id is the trace id.
 
 Without `OTEL_EXPORTER_OTLP_ENDPOINT` nothing is imported and nothing is recorded. A span is recorded when the work has
-ended and never waits for the collector; spans that the collector does not accept are lost.
+ended, without waiting for the collector; spans that the collector does not accept are lost.
 """
 
 from __future__ import annotations

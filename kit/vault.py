@@ -4,8 +4,8 @@ AES-256-GCM with the ids of investigation and attachment as associated data, so 
 run. There may be several master keys; the first seals, all open, so a master key can be changed without losing running
 investigations.
 
-A key is stored before its run is requested, under the id of an attachment that only this request names. So a key whose
-request was never published is never used.
+A key is stored before its run is requested, under the id of an attachment that only this request names. So a key is
+never used if its request was not published.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class MasterKey:
     def of_file(cls, file: Path) -> MasterKey:
         """The key in a file, which is created when missing; of two writers the first wins.
 
-        Raises: ValueError: it holds no key.
+        Raises: ValueError: the file has no valid key.
         """
         if not file.exists():
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ class MasterKey:
 
 
 def seal(master: MasterKey, subject: bytes, plaintext: str) -> bytes:
-    """Encrypt for one subject: key id (16 ASCII), nonce, ciphertext with tag."""
+    """Encrypt for one subject. Shapes: key id (16 ASCII characters), nonce, ciphertext with tag."""
     nonce = os.urandom(NONCE_BYTES)
     return master.key_id.encode() + nonce + AESGCM(master.secret).encrypt(nonce, plaintext.encode(), subject)
 
@@ -112,7 +112,7 @@ class UserKeys:
         self._masters = masters
 
     async def attach(self, investigation: UUID, attachment: UUID | None, api_key: str) -> bool:
-        """Store a key for a run; False if there is one by this name."""
+        """Store a key for a run; return False if the run has one already."""
         sealed = seal(self._masters[0], _subject(investigation, attachment), api_key)
         return await (await Bucket.open(self._bus, USER_KEYS)).create(_entry(investigation, attachment), sealed)
 

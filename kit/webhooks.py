@@ -1,7 +1,7 @@
-"""Webhooks: signed messages to addresses that accounts gave, as Standard Webhooks has them.
+"""Webhooks: signed messages to addresses that accounts gave, in the form of Standard Webhooks.
 
-Source: github.com/standard-webhooks/standard-webhooks, spec 1.0. An address is somebody else's: only https on public
-networks, no redirects, and nothing of the answer but its status.
+Source: github.com/standard-webhooks/standard-webhooks, spec 1.0. Addresses are not trusted: only https on public
+networks, no redirects, and only the status of the answer is read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, Literal
 from kit.web import GuardedHttpClient, Policy, Request, WebError, parse_url
 
 Outcome = Literal["delivered", "gone", "failed"]
-"""`gone`: the address wants no more messages of this kind."""
+"""`gone`: the receiver wants no more of these messages (status 410)."""
 
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 (every secret begins with it)
 TIMEOUT_S: Final = 15.0
@@ -31,21 +31,21 @@ def sign(secret: str, message_id: str, sent_at: int, body: bytes) -> str:
 
 
 def webhook_policy(contact_url: str) -> Policy:
-    """What the client that sends webhooks may do."""
+    """The policy for the client that sends webhooks."""
     return Policy(contact_url, timeout_s=TIMEOUT_S, max_bytes=0, max_redirects=0)
 
 
 class Webhooks:
     """Sends messages; each is signed with every secret that is valid during a rotation.
 
-    `http` has the policy above.
+    `http` has the policy of `webhook_policy`.
     """
 
     def __init__(self, http: GuardedHttpClient) -> None:
         self._http = http
 
     async def send(self, url: str, message_id: str, body: bytes, secrets: Sequence[str], now: datetime) -> Outcome:
-        """Send a message once. Units: a 2xx delivers it."""
+        """Send a message once; a status 2xx means that it was delivered."""
         sent_at = int(now.timestamp())
         headers = {
             "content-type": "application/json",

@@ -1,4 +1,4 @@
-"""Asks a witness to cosign a checkpoint. What its answers mean is decided in tlog/witnessing.py."""
+"""Ask a witness to cosign a checkpoint; tlog/witnessing.py interprets the answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIMEOUT_S: Final = 10.0
 MAX_ANSWER_BYTES: Final = 64 * 1024
 
 Prove: TypeAlias = Callable[[int, int], Awaitable[tuple[Hash, ...]]]
-"""Gives the proof of consistency from one size to another, neither of them 0."""
+"""Returns the consistency proof from one size to another, neither of them 0."""
 
 
 async def ask(
@@ -33,10 +33,10 @@ async def ask(
     failures: int = 0,
     timeout_s: float = TIMEOUT_S,
 ) -> Action:
-    """Submit a checkpoint to the witness at a submission prefix, and again from the size that it names.
+    """Submit a checkpoint to the witness at a submission prefix; if it names another old size, submit again from that.
 
-    `old` is the size that it cosigned last, as far as is known; `failures` how often it failed in a row before. Each
-    request has `timeout_s` seconds. Never gives ProveFrom. Raises: what `prove` raises.
+    `old` is the size that the witness cosigned last, as far as is known; `failures` how often it failed in a row
+    before. Each request has `timeout_s` seconds. Never returns ProveFrom. Raises: what `prove` raises.
     """
     size = Checkpoint.parse(note.text).size
     tries = 1

@@ -1,4 +1,4 @@
-"""What of a document is its article: main text, title, author, publisher, date, language, and what keeps readers out.
+"""The article in a document: main text, title, author, publisher, date, language, and any wall in front of it.
 
 Main text and metadata of HTML are found by trafilatura, in its mode that would rather leave out a sentence than take a
 reader's comment for one: every sentence of the article may be audited, and each audit is paid for.
@@ -27,7 +27,7 @@ _DAYS: Final = (
     "[class*=date i],[class*=publish i],[class*=posted i],[class*=byline i]"
 )
 _FIRST_YEAR: Final = 1995
-"""Programs state an earlier day where they know none, such as 1970-01-01; the same as in htmldate."""
+"""An earlier year is a placeholder for an unknown date, such as 1970-01-01; the same limit as in htmldate."""
 _MARKS_READ: Final = 50
 _MARK_CHARACTERS: Final = 200
 _NO_TITLE: Final = re.compile(
@@ -40,7 +40,7 @@ _NO_AUTHOR: Final = re.compile(
 )
 _NOBODY: Final = ("Admin", "Administrator", "Editor", "Guest", "Username")
 _TITLE_WORDS: Final = 3
-"""A shorter title of a page is hardly its article's."""
+"""A page's title with fewer words is hardly that of its article."""
 _LANGUAGES: Final = (
     ("html", "lang"),
     ("html", "xml:lang"),
@@ -51,7 +51,7 @@ _LANGUAGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ReadArticle:
-    """An article. Shapes: `text` may be empty; `published` is a day, YYYY-MM-DD. The rest is what the document says."""
+    """An article, as its document states it. Shapes: `text` may be empty; `published` is a day, YYYY-MM-DD."""
 
     text: str
     title: str | None = None
@@ -102,7 +102,7 @@ def _html(page: str) -> ReadArticle:
 
 
 def _find_article(page: str) -> Document:
-    """Main text and metadata of a page as browsers repair it; libxml2 alone finds nothing in some that they show."""
+    """Main text and metadata of a page that was parsed as browsers do; libxml2 alone finds nothing in some pages."""
     import logging
 
     from lxml.etree import strip_elements
@@ -131,14 +131,14 @@ def _find_article(page: str) -> Document:
 
 
 def _open_layout(tree: HtmlElement) -> None:
-    """Make blocks of tables that only arrange paragraphs, as in newsletters: a cell of a table is read as one line."""
+    """Turn tables that only arrange paragraphs, as in newsletters, into blocks: a table's cell is read as one line."""
     for table in tree.xpath("//table[.//p or .//h1 or .//h2 or .//table][not(.//th or .//caption)]"):
         for part in (table, *table.xpath("./*|./*/tr|./tr/td|./*/tr/td")):
             part.tag = "div"
 
 
 def _find_day(parser: LexborHTMLParser) -> str | None:
-    """The day that a page marks as its own. "Yesterday" refers to it, so a day in its prose is worse than none."""
+    """The publication day in a page's markup. "Yesterday" refers to it, so a day from the prose is worse than none."""
     from htmldate import find_date
 
     with suppress(ValueError):
@@ -152,7 +152,7 @@ def _find_day(parser: LexborHTMLParser) -> str | None:
 
 
 def _choose_title(parser: LexborHTMLParser, found: str | None) -> str | None:
-    """The title that was found, if the page calls itself so; a heading of another part of the page is found, too."""
+    """The title that was found, unless the page's own title differs: it may be the heading of another part."""
     node, shared = parser.css_first("title"), parser.css_first('meta[property="og:title"]')
     own = None if node is None else one_line(node.text(), MAX_TITLE_CHARACTERS)
     names = _words(own) | _words(None if shared is None else shared.attributes.get("content"))
@@ -164,7 +164,7 @@ def _words(text: str | None) -> set[str]:
 
 
 def _language(parser: LexborHTMLParser) -> str | None:
-    """As the page states it, for itself or for its article."""
+    """The language that the page states, for itself or for its article."""
     for selector, name in _LANGUAGES:
         node = parser.css_first(selector)
         stated = None if node is None else one_line(node.attributes.get(name))
@@ -177,7 +177,7 @@ def _language(parser: LexborHTMLParser) -> str | None:
 
 
 def _tag(language: object) -> str | None:
-    """The tag of a language in linked data: a word, an item that holds it, or a list of either alone."""
+    """The language tag in linked data: a string, an item with that string, or a list of one of these."""
     match language[0] if isinstance(language, list) and len(language) == 1 else language:
         case str(tag) | {"alternateName": str(tag)} | {"@value": str(tag)} | {"@id": str(tag)} | {"name": str(tag)}:
             return tag

@@ -1,6 +1,6 @@
-"""The child process that reads one document: from standard input, as JSON to standard output.
+"""The child process that reads one document from standard input and writes it as JSON to standard output.
 
-It sets its own limits first, so that it ends even if its parent dies.
+The child sets its own limits first, so that it ends even if its parent dies.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ CPU_S: Final = 30
 
 
 def limit_resources() -> None:
-    """No more memory and processor time than this, and no file at all.
+    """Limit this process to this much memory and processor time, and to no writing of files.
 
-    The soft limit of time ends with SIGXCPU; SIGKILL, as of the hard one, is left to mean that others ended it.
+    The soft limit of time ends the process with SIGXCPU, before the hard one would with SIGKILL; so SIGKILL means that
+    another process ended it.
     """
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 1))
@@ -27,7 +28,7 @@ def limit_resources() -> None:
 
 
 def main(form: str, content_type: str) -> None:
-    """Read a document as `text` or as an `article`."""
+    """Read a document; `form` is `text` or `article`."""
     limit_resources()
     sys.path.append(str(Path(__file__).resolve().parents[2]))
     from kit.documents.article import read_article

@@ -1,4 +1,4 @@
-"""What bytes are and what they spell: kinds of documents, encodings, and text as it is kept."""
+"""Detect a document's kind and encoding, and decode and normalise its text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import suppress
 from typing import Final
 
 MAX_CHARACTERS: Final = 2_000_000
-"""Of the text; a document that holds more is cut."""
+"""Longest text of a document; the rest is cut."""
 MAX_FIELD_CHARACTERS: Final = 2_048
-"""Of what a document says of itself."""
+"""Longest metadata field of a document; the rest is cut."""
 
-# Read outside the child, so these patterns never go back: a page of 200 bytes could stop its reader for good.
+# Used outside the child too, so these patterns never backtrack: a page of 200 bytes could block its reader for good.
 _HTML_START = re.compile(
     rb"\s*+(?>(?><!--.{0,1000}?-->|<\?xml.{0,1000}?\?>)\s*+)*<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
@@ -43,7 +43,7 @@ _SUPERSETS: Final = {
     "shift_jis": "cp932",
     "tis-620": "cp874",
 }
-"""What browsers read by these names. Source: WHATWG Encoding Standard, labels."""
+"""The encodings that browsers use for these names. Source: WHATWG Encoding Standard, labels."""
 _LABELS: Final = {
     "cn-big5": "big5",
     "csmacintosh": "mac-roman",
@@ -62,7 +62,7 @@ _LABELS: Final = {
     "windows-874": "cp874",
     "windows-949": "cp949",
 }
-"""Names that pages use and Python lacks, without `x-` before them. Source: as above."""
+"""Names of encodings that pages use and Python lacks, without the prefix `x-`. Source: as above."""
 _UNKNOWN: Final = frozenset(
     {"*/*", "application/octet-stream", "application/unknown", "binary/octet-stream", "unknown/unknown"}
 )
@@ -76,13 +76,13 @@ class Unreadable(ValueError):
 
 
 class Interrupted(Unreadable):
-    """What read the document was ended from outside, for lack of memory or to stop: it says nothing of the document."""
+    """The reading process was killed, for lack of memory or at shutdown; this says nothing about the document."""
 
 
 def detect_kind(data: bytes, content_type: str | None) -> str:
-    """`pdf`, `html`, `json`, `plain`, `xml` that is no page, or the media type of an unsupported document.
+    """Return `pdf`, `html`, `json`, `plain`, `xml` (not of a page), or the media type of an unsupported document.
 
-    Of several types the first counts; a word without a slash is none.
+    Of several media types the first one counts; a word without a slash is ignored.
     """
     found = _MEDIA_TYPE.match(content_type or "")
     media_type = found[1].lower() if found and "/" in found[1] else ""
@@ -110,7 +110,7 @@ def detect_kind(data: bytes, content_type: str | None) -> str:
 
 
 def _start(data: bytes) -> bytes:
-    """The first bytes, in UTF-8 where a mark names the encoding."""
+    """The first bytes, converted to UTF-8 if they begin with a byte order mark."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data[:4096].decode(encoding, "ignore").encode()
@@ -118,9 +118,9 @@ def _start(data: bytes) -> bytes:
 
 
 def decode(data: bytes, content_type: str | None) -> str:
-    """A text in the encoding that fits, of those that its sender names and those that pages are written in.
+    """Decode a document by the encoding that fits, of those that its sender or the page names and the usual ones.
 
-    What is valid UTF-8 and not ASCII is hardly ever anything else, whatever it is said to be.
+    Bytes that are valid UTF-8 and not ASCII are hardly ever in another encoding, whatever they are labelled as.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -142,22 +142,22 @@ def decode(data: bytes, content_type: str | None) -> str:
 
 
 def _fits(text: str) -> bool:
-    """Whether it has more letters beyond ASCII than marks of bytes that spell nothing."""
+    """Whether a decoded text has more non-ASCII characters than replacement characters for undecodable bytes."""
     broken = text.count("\ufffd")
     return not broken or 2 * broken < sum(1 for character in text if not character.isascii())
 
 
 def tidy(text: str) -> str:
-    """Single spaces, and a line for each block."""
+    """`text` with single spaces and no empty lines, cut to MAX_CHARACTERS."""
     text = pair(text[:MAX_CHARACTERS]).replace("\0", "")
     return _LINES.sub("\n", _SPACES.sub(" ", text.replace("\r", "\n"))).strip()
 
 
 def pair(text: str) -> str:
-    """The text with a mark for each half of a surrogate pair, which no encoding holds."""
+    """`text` with U+FFFD for each lone surrogate, which UTF-8 cannot encode."""
     return _UNPAIRED.sub("\ufffd", text)
 
 
 def one_line(text: str | None, limit: int = MAX_FIELD_CHARACTERS) -> str | None:
-    """What a document says of itself, cut; None if it says nothing."""
+    """A metadata field on one line, cut to `limit` characters; None if it is empty."""
     return tidy(text or "")[:limit].replace("\n", " ") or None

@@ -1,4 +1,4 @@
-"""PDF: the text of its pages, and what its properties say."""
+"""Read the text and the properties of a PDF."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 MAX_PAGES: Final = 500
 _DAY: Final = re.compile(r"(?:D:)?(\d{8})")
 _GLYPHS: Final = re.compile("[\ufb00-\ufb17\ufb50-\ufdcf\ufe70-\ufefc]")
-"""Ligatures, and Arabic letters as they join: shapes that a program drew, where its author wrote letters."""
+"""Ligatures, and Arabic letters in their joined forms: glyphs that a program drew for the letters of the author."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pdf:
-    """A PDF's text in the order of its content, so one column after the other, and its properties as written.
+    """A PDF's text in the order of its content (one column after the other) and its properties as stated.
 
-    Shapes: `whole` is false if only its first pages were read.
+    Shapes: `whole` is false if only its first MAX_PAGES pages were read.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Pdf:
 
 
 def read_pdf(data: bytes) -> Pdf:
-    """Raises: Unreadable."""
+    """Read a PDF. Raises: Unreadable: it is damaged, needs a password or has no text."""
     import logging
 
     from pypdf import PdfReader

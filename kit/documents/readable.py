@@ -1,7 +1,7 @@
 """The text of a fetched document: HTML, plain text, XML, JSON or PDF.
 
-Quotes from a page are searched in exactly this text, the whole page, so investigator, validator and auditor must read
-pages with this function. What of a page is its article, `kit.documents.article` says.
+Quotes from a page are searched in exactly this text of the whole page, so investigator, validator and auditor must all
+read pages with `read_document`. For the article in a page, see `kit.documents.article`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _BLOCK_NAMES: Final = (
 )
 _AROUND_DATA: Final = " \t\r\n/*;"
 _ARTICLE: Final = re.compile(r"(?:Article|Posting|Report)$")
-"""Types of schema.org that are articles; a page describes videos and other pages, too."""
+"""The schema.org types of articles; a page may describe videos and other pages, too."""
 _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """A document's text. Shapes: `text` has single spaces, and a line for each block.
+    """A document's text and metadata. Shapes: `text` has single spaces, and a line for each block.
 
-    The rest is what the page says of itself, unchecked and cut to a length.
+    The other fields are what the page states, unchecked and cut to a length.
     """
 
     title: str | None
@@ -51,7 +51,7 @@ class Readable:
 
 
 def read_document(data: bytes, content_type: str | None) -> Readable:
-    """Read a document by its content type, or by its first bytes where that is missing or generic.
+    """Read a document by its content type, or by its first bytes if that is missing or generic.
 
     Raises: Unreadable.
     """
@@ -82,14 +82,14 @@ def _html(page: str) -> Readable:
 
 
 def visible_text(parser: LexborHTMLParser) -> str:
-    """All that a reader of the page can see. What is invisible is removed from the parsed page."""
+    """The visible text of a page. Removes invisible elements from the parsed page."""
     for node in parser.css(_NO_TEXT):
         node.decompose()
     return "" if parser.body is None else tidy("".join(_words(parser.body)))
 
 
 def linked_data(parser: LexborHTMLParser) -> Iterator[dict[str, object]]:
-    """The items that a page describes in JSON-LD, each with its main entity, without others that it holds."""
+    """The top-level items of a page's JSON-LD, each followed by its main entity; other nested items are left out."""
     for node in parser.css('script[type^="application/ld+json" i]'):
         try:
             waiting = [json.loads(_unwrap(node.text()), strict=False)]  # pages write line breaks within strings
@@ -115,7 +115,7 @@ def _unwrap(script: str) -> str:
 
 
 def find_published(parser: LexborHTMLParser) -> str | None:
-    """When a page says that it was published: in linked data, of an article first, else in a meta element."""
+    """The publication time that a page states: in linked data (first of an article), else in a meta element."""
     dated = [(item, day) for item in linked_data(parser) if (day := _moment(item.get("datePublished")))]
     if dated:
         return next((day for item, day in dated if _is_article(item.get("@type"))), dated[0][1])
@@ -138,7 +138,7 @@ def _is_article(stated: object) -> bool:
 
 
 def _words(body: LexborNode) -> Iterator[str]:
-    """The text in document order, a line break at every edge of a block; without recursion, since pages nest deeply."""
+    """The text in document order, a line break at each end of a block; not recursive, since pages nest deeply."""
     node: LexborNode | None = body
     while node is not None:
         tag = node.tag
@@ -161,7 +161,7 @@ def _words(body: LexborNode) -> Iterator[str]:
 def _json(text: str) -> Readable:
     written = io.StringIO()
     try:
-        # In pieces, since with deep nesting the indents are longer than the values.
+        # Piece by piece, since with deep nesting the indents are longer than the values.
         for piece in json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(json.loads(text)):
             written.write(piece)
             if written.tell() >= MAX_CHARACTERS:

@@ -23,15 +23,15 @@ from kit.documents.readable import Readable, read_document
 MAX_CONCURRENCY: Final = 2
 _IN_PROCESS_BYTES: Final = 1_000_000
 _FROM_OUTSIDE: Final = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT})
-"""How a child ends that the system or an operator ends; its own limits end it otherwise."""
+"""Exit codes of a child that the system or an operator ended; its own limits end it with another one."""
 _COMMAND: Final = (sys.executable, "-I", str(Path(child.__file__).resolve()))
 
 Answer = dict[str, Any]
-"""The fields of what was read, as the child wrote them."""
+"""The fields of a Readable or ReadArticle, as the child wrote them."""
 
 
 class Reader:
-    """Reads documents, a few at a time. Units: `within_s` for one, without the time in the queue."""
+    """Reads documents, MAX_CONCURRENCY at a time. Units: `within_s` for one, without its time in the queue."""
 
     def __init__(self, *, within_s: float = 10.0, command: Sequence[str] = _COMMAND) -> None:
         self._within_s = within_s
@@ -39,13 +39,13 @@ class Reader:
         self._slots = asyncio.Semaphore(MAX_CONCURRENCY)
 
     async def read(self, data: bytes, content_type: str | None) -> Readable:
-        """As `read_document`, within bounds. Raises: Unreadable, and of it Interrupted."""
+        """`read_document` with limits. Raises: Unreadable, and its subclass Interrupted: the child was killed."""
         if _is_small(data, content_type):
             return read_document(data, content_type)
         return Readable(**await self._read("text", data, content_type))
 
     async def read_article(self, data: bytes, content_type: str | None) -> ReadArticle:
-        """As the function of that name, within bounds. Raises: Unreadable, and of it Interrupted."""
+        """The function `read_article` with limits. Raises: see `read`."""
         if _is_small(data, content_type):
             return read_article(data, content_type)
         return ReadArticle(**await self._read("article", data, content_type))
@@ -85,5 +85,5 @@ class Reader:
 
 
 def _is_small(data: bytes, content_type: str | None) -> bool:
-    """Whether there is nothing to parse, and little of it."""
+    """Whether a document is short plain text, which needs no parser."""
     return len(data) <= _IN_PROCESS_BYTES and detect_kind(data, content_type) == "plain"

@@ -1,4 +1,7 @@
-"""How pages speak of payment, consent and what is missing. In other languages only marks and addresses count."""
+"""The words by which pages ask for payment or consent, or say that a page is missing.
+
+Pages in other languages are recognised by their markup and address only.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ PAYMENT: Final = _any_of(
     r"\balleen voor abonnees\b|\bom (door|verder) te lezen\b",
     r"会員限定|続きをお読みいただけます|付费阅读|订阅后.{0,6}阅读|訂閱後.{0,6}閱讀|유료 ?회원",
 )
-"""Asks for a payment or an account before the rest is shown."""
+"""Text that asks for a payment or an account before the rest is shown."""
 
 AGREE: Final = _any_of(
     r"(yes,? )?(i )?(accept|agree|allow|consent)( to)?( all)?( cookies)?( and (close|continue|proceed|subscribe))?",
@@ -36,7 +39,7 @@ AGREE: Final = _any_of(
     r"accett[ao]( tutt[oi])?( e \w+)?|(alles )?accepteren( en \w+)?|akkoord|akceptuj\w*( wszystkie)?|godkänn( alla)?",
     r"(すべて)?(同意|承認)(する|します)?|(全部)?(接受|同意)(全部)?|모두 동의|동의",
 )
-"""The whole words of a button that gives consent."""
+"""The whole text of a button that gives consent."""
 
 CONSENT: Final = _any_of(
     r"cookie|consent|\bpartners\b|\bpersonali[sz]ed\b|\bprivacy\b|legitimate interest|\badvertising\b",
@@ -44,7 +47,7 @@ CONSENT: Final = _any_of(
     r"confidentialité|consentement|publicité|partenaires|privacidad|consentimiento|publicidad",
     r"consenso|pubblicità|toestemming|advertenties|クッキー|同意|プライバシー|隐私|隱私|개인정보",
 )
-"""What a dialogue about consent is about."""
+"""Words on the subject of consent."""
 
 ADDRESS: Final = _any_of(
     r"\b(we|us|our|you|your)\b|\b(wir|uns|unsere|sie|ihre|ihnen|du|deine)\b|\b(nous|nos|notre|vous|vos|votre)\b",
@@ -52,7 +55,7 @@ ADDRESS: Final = _any_of(
     r"\b(nós|nosso|nossos|você|seu|seus)\b|\b(wij|we|onze|u|uw|je)\b",
     r"当社|弊社|お客様|当サイト|本网站|我们|您|귀하|당사",
 )
-"""Speaks of the site and its reader, as an article about consent seldom does."""
+"""Words that address the reader or name the site itself, which an article about consent seldom has."""
 
 MISSING: Final = _any_of(
     r"(error )?404( error)?([ :,(–-]*(page |file )?not found.*)?|(the |this )?page (was )?not found|not found",
@@ -61,7 +64,7 @@ MISSING: Final = _any_of(
     r"pagina non trovata|página não encontrada|pagina niet gevonden",
     r"お探しのページ.*|ページが見つかりません.*|页面不存在|找不到(该)?页面",
 )
-"""The title of a page that stands where nothing is, whatever its status."""
+"""The title of a page that says "not found", whatever its status."""
 
 ROBOT: Final = _any_of(
     r"just a moment|attention required|access (to this page has been )?denied|checking your browser.*",

@@ -1,7 +1,7 @@
-"""What keeps a reader from an article: a login, a payment, a consent that is asked for first, or that it is not there.
+"""Detect what keeps a reader from an article: a login, a payment, a request for consent, or that it is missing.
 
-A page may carry a banner or a form beside its article. So a page is believed when it says that its article is not free;
-its words count only where there is hardly any article.
+A page may have a banner or a form beside its article. So markup that says that the article is not free always counts;
+the page's words count only if there is hardly any article.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 Wall = Literal["login", "payment", "consent", "robot", "missing"]
 
 MIN_LETTERS: Final = 100
-"""Less is no article but a heading, a caption or an error message."""
+"""A shorter text is not an article but a heading, a caption or an error message."""
 TEASER_LETTERS: Final = 2_000
-"""What is shown in front of a wall, and a dialogue about consent, are hardly longer."""
+"""A text shown in front of a wall, or a dialogue about consent, is hardly longer."""
 _DIALOGUE: Final = 1 / 3
-"""The share of its letters that speak of consent to the reader; the rest are purposes and partners."""
+"""The share of a dialogue's letters in lines that ask the reader for consent; the rest are purposes and partners."""
 _MARKS: Final = (
     'meta[itemprop="isAccessibleForFree"][content="false" i],meta[property="article:content_tier"][content="locked" i]'
 )
@@ -37,25 +37,25 @@ _CONSENT_PATH: Final = re.compile(
     re.IGNORECASE,
 )
 _FRONT_PATH: Final = re.compile(r"/?((index|default|home)(\.\w+)?|[a-z]{2}([_-][a-z]{2})?)?/?", re.IGNORECASE)
-"""Where sites send those who ask for an article that is gone: to their front page, or to that of a language."""
+"""The path of a front page, or that of one language, where sites redirect requests for an article that is gone."""
 _HOSTS: Final[dict[str, Wall]] = {
     **dict.fromkeys(("account", "accounts", "auth", "id", "idp", "login", "secure", "signin", "sso"), "login"),
     **dict.fromkeys(("cmp", "consent", "guce", "myprivacy", "privacy", "privacy-mgmt", "zustimmung"), "consent"),
 }
-"""First names of hosts to which sites send readers who shall log in or consent."""
+"""First labels of hosts to which sites redirect readers who must log in or consent."""
 _PARTS_OF_TITLE: Final = re.compile(r"\s+[|·–—-]\s+")
 _LETTER: Final = re.compile(r"\w")
 
 
 def count_letters(text: str) -> int:
-    """Letters and digits: words are not separated in every language."""
+    """The number of letters and digits; not of words, which some languages do not separate."""
     return sum(1 for _ in _LETTER.finditer(text))
 
 
 def find_redirect(asked: str, answered: str) -> Wall | None:
-    """What an address asks for instead of showing an article, if it is another one than was asked for.
+    """The wall that a request was redirected to, judged by the two addresses; None if there is none.
 
-    A front page stands for an article that is gone only if the same site has sent there: short links lead to any page.
+    A redirect to a front page means a missing article only within one site: a short link may lead to any page.
     """
     before, after = urlsplit(asked), urlsplit(answered)
     if _is_front(after) and not _is_front(before) and _site(before) == _site(after):
@@ -78,7 +78,7 @@ def _site(address: SplitResult) -> str:
 
 
 def find_wall(parser: LexborHTMLParser, article: str) -> Wall | None:
-    """What the page says of itself, or shows instead of its article. Removes what is invisible from the parsed page."""
+    """The wall that a page states or shows instead of its article. Removes invisible elements from the parsed page."""
     if parser.css_first(_MARKS) is not None or any(_is_sold(item, parser) for item in linked_data(parser)):
         return "payment"
     letters = count_letters(article)
@@ -109,12 +109,12 @@ def _title(parser: LexborHTMLParser) -> list[str]:
 
 
 def _letters_of_consent(text: str) -> int:
-    """How many letters are in lines that speak to the reader about consent."""
+    """The number of letters in lines that ask the reader for consent."""
     return sum(count_letters(line) for line in text.split("\n") if CONSENT.search(line) and ADDRESS.search(line))
 
 
 def _is_sold(item: dict[str, object], parser: LexborHTMLParser) -> bool:
-    """Whether an article, or a part of it that the page holds, is said not to be free. Source: schema.org, paywalls."""
+    """Whether an item, or a part of it that is on the page, is marked as not free. Source: schema.org, paywalls."""
     parts = item.get("hasPart")
     return _is_false(item) or any(
         _is_false(part) and _holds(parser, part.get("cssSelector"))
@@ -129,7 +129,7 @@ def _is_false(item: dict[str, object]) -> bool:
 
 
 def _holds(parser: LexborHTMLParser, selector: object) -> bool:
-    """Whether the page has what a selector names; one that cannot be read counts as having it."""
+    """Whether the page has an element that a selector matches; an invalid selector counts as a match."""
     from selectolax.lexbor import SelectolaxError
 
     try:

@@ -1,7 +1,7 @@
 """A child process that runs a server: it dies with us, and its failure quotes the last lines of its log.
 
-Its own session keeps Ctrl-C from it: only we receive that, and stop the servers in order. It holds the lock of the data
-folder open, so the folder is free again only when the last child has ended.
+A session of its own keeps Ctrl-C from the child: only we receive it, and stop the servers in order. The child holds the
+lock of the data folder open, so the folder is free again only when the last child has ended.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class Child:
         return self._process.poll() is None
 
     def succeeded(self) -> bool:
-        """Wait for the end of a program that ends by itself."""
+        """Wait until the program ends by itself; return whether its exit code is 0."""
         return self._process.wait() == 0
 
     def last_lines(self) -> list[str]:
-        """The last lines of its log, without those of earlier children."""
+        """The last lines of the program's log, without those of earlier children."""
         with self.program.log.open("rb") as log:
             log.seek(self._log_from)
             return log.read().decode(errors="replace").splitlines()[-TAIL_LINES:]

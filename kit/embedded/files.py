@@ -1,6 +1,6 @@
 """Files of a data folder are private and written atomically.
 
-A crash in the middle of a write would otherwise leave a folder that cannot be started again.
+A crash in the middle of a write would otherwise leave a folder that no server can start from.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def write_private(path: Path, text: str) -> None:
 
 
 def open_private(path: str, flags: int) -> int:
-    """The opener of a log: for its owner only, also where an earlier version left it readable for others."""
+    """The opener of a log file: makes it readable by its owner only, even if an earlier version did not."""
     fd = os.open(path, flags, 0o600)
     os.fchmod(fd, 0o600)
     return fd
 
 
 def socket_dir(data_dir: Path, uid: int | None) -> Path:
-    """A private folder for Unix sockets: in the data folder if the path is short and plain, else in the temporary one.
+    """Make a private folder for Unix sockets: in the data folder if its path is short and plain, else a temporary one.
 
-    Raises: EmbeddedError when the folder is there already and is not ours.
+    Raises: EmbeddedError when the folder exists already and is not ours.
     """
     folder = data_dir / "run"
     path = os.fsencode(folder / LONGEST_SOCKET_NAME)

@@ -18,7 +18,7 @@ POLL_S = 0.02
 
 
 def _is_running(pid: int) -> bool:
-    """Whether a process exists and is no zombie."""
+    """Whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:
@@ -31,7 +31,7 @@ def _find_holder(fd: int) -> int | None:
 
 
 class DataDirLock:
-    """The held lock of a data folder; `fd` is what children inherit.
+    """The lock of a data folder, held by this process; children inherit `fd`.
 
     Raises: DataDirInUse when a live process holds it.
     """
@@ -55,7 +55,7 @@ class DataDirLock:
     def release(self) -> None:
         """Release the lock; the file stays, since removing it would let two processes lock two files.
 
-        A server that is still ending holds it a moment longer; no process is named then, and the next start waits.
+        A server that is still ending holds it a moment longer; the file names no process then, so the next start waits.
         """
         os.ftruncate(self.fd, 0)
         os.close(self.fd)

@@ -20,7 +20,7 @@ from kit.embedded.server import Endpoints, ServerHome, is_healthy
 MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
 MEMORY_STREAMS_BYTES = 256 * 1024 * 1024
 PING_INTERVAL = "4s"
-"""The server drops a client that answers none of two pings; until then it still delivers messages to it."""
+"""The server drops a client that has not answered two pings; until then it still delivers messages to that client."""
 
 
 class Nats:
@@ -71,7 +71,7 @@ class Nats:
         return not are_free(self._ports) or any("address already in use" in line for line in self._child.last_lines())
 
     def add_endpoints(self, endpoints: Endpoints) -> Endpoints:
-        """Add the addresses for clients and the monitor."""
+        """Add the addresses of the broker and of its monitor."""
         return replace(
             endpoints,
             nats_url=self._url_of("openerrata"),
@@ -84,4 +84,4 @@ class Nats:
         return f"nats://{user}:{self._passwords[user]}@{LOOPBACK}:{self._client_port}"
 
     def clean_up(self) -> None:
-        """Do nothing: it leaves no files elsewhere."""
+        """Do nothing: NATS leaves no files elsewhere."""

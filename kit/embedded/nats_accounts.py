@@ -1,9 +1,9 @@
-"""Users and permissions of the embedded broker: services as `contracts.access` says, analysts read only.
+"""Users and permissions of the embedded broker: services as in `contracts.access`, analysts read only.
 
 The services' account has a user for each service, and `openerrata`, which may do everything, for processes of several
 services and for the operator's commands. Analysts have a separate account, so an analyst has no JetStream, no buckets,
-no inboxes of services and only the exported subjects; permissions forbid publishing. Exported are the facts that the
-stream republishes after storing them, so refused and duplicate facts are never seen.
+no inboxes of services and only the exported subjects; permissions forbid publishing. The exported subjects carry the
+facts that the stream republishes after storing them, so analysts never see refused and duplicate facts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ USERS = ("openerrata", "analyst", *ACCESS)
 
 
 def ensure_passwords(file: Path) -> dict[str, str]:
-    """The folder's passwords by user, created when missing."""
+    """The passwords in a file by user; missing ones are created."""
     found: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
     missing = [user for user in USERS if user not in found]
     if missing:
@@ -38,7 +38,7 @@ def ensure_passwords(file: Path) -> dict[str, str]:
 
 
 def build_permissions(service: str) -> dict[str, dict[str, list[str]]]:
-    """What a service's user may do; all else is denied."""
+    """The permissions of a service's user; all else is denied."""
     return {
         "publish": {"allow": list(may_publish(service))},
         "subscribe": {"allow": list(may_subscribe(service))},
@@ -78,7 +78,7 @@ def build_accounts(passwords: Mapping[str, str]) -> dict[str, object]:
 
 
 def move_streams(store: Path) -> None:
-    """Move streams from before there were accounts to the services' account; once, while the server is stopped."""
+    """Move streams of versions without accounts to the services' account; call it while the server is stopped."""
     before, now = store / "$G", store / SERVICES
     if before.exists() and not now.exists():
         before.rename(now)

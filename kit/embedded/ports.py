@@ -48,7 +48,7 @@ def _choose(count: int) -> tuple[int, ...]:
 
 
 def ensure_ports(record: Path, count: int) -> tuple[int, ...]:
-    """The ports recorded in a file if they are free within a second, else new ones, recorded."""
+    """The ports recorded in a file if they become free within a second, else new ones, which are then recorded."""
     try:
         recorded = tuple(int(port) for port in json.loads(record.read_text()))
     except (OSError, ValueError, TypeError):
@@ -67,7 +67,7 @@ def ensure_ports(record: Path, count: int) -> tuple[int, ...]:
 
 
 def listening(pid: int) -> set[tuple[str, int]]:
-    """The IPv4 addresses and ports on which a process of ours listens.
+    """The IPv4 addresses and ports on which a process listens.
 
     Source: proc_pid_net(5); state 0A is LISTEN, addresses are little-endian hexadecimal.
     """
@@ -88,5 +88,5 @@ def listening(pid: int) -> set[tuple[str, int]]:
 
 
 def listens(pid: int, ports: tuple[int, ...]) -> bool:
-    """Whether a process of ours listens on all the ports itself."""
+    """Whether a process itself listens on all the ports."""
     return {(LOOPBACK, port) for port in ports} <= listening(pid)

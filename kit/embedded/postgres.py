@@ -63,7 +63,7 @@ class Postgres:
         return self._home.folder / "postmaster.pid"
 
     def _reset_status_file(self) -> None:
-        """Replace the process id in a killed run's file by our own, which PostgreSQL ignores as its parent.
+        """Replace the process id in a killed run's file by our own; PostgreSQL ignores that of its parent.
 
         The old id may belong to any process by now. The rest of the file must stay: it names the shared memory that the
         killed run left.
@@ -116,7 +116,7 @@ class Postgres:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 
     def ports_taken(self) -> bool:
-        """Never: there are no ports."""
+        """False: this PostgreSQL listens on a socket file, not on a port."""
         return False
 
     def add_endpoints(self, endpoints: Endpoints) -> Endpoints:
@@ -125,4 +125,4 @@ class Postgres:
         return replace(endpoints, database_url=f"postgresql+psycopg://postgres@/{DATABASE}?host={host}&port={PORT}")
 
     def clean_up(self) -> None:
-        """Do nothing: it leaves no files elsewhere."""
+        """Do nothing: PostgreSQL leaves no files elsewhere."""

@@ -52,7 +52,7 @@ def plain_uid(owned: Path) -> int | None:
 
 
 def chown_tree(folder: Path, uid: int | None) -> None:
-    """Give a folder and all in it to the server's user, if that is another one."""
+    """Change the owner of a folder and all in it to the server's user; do nothing if `uid` is None."""
     if uid is None:
         return
     for found in (folder, *folder.rglob("*")):
@@ -67,7 +67,7 @@ def _check(result: int) -> None:
 
 
 def _change_user(uid: int) -> None:
-    """Change the user, but keep the capability to read everything: programs may lie in a private home folder.
+    """Change the user, but keep the capability to read everything: programs may be in a private home folder.
 
     Without the secure bit, access(2) would ignore the capability, and initdb asks it before it starts a program.
     """
@@ -82,9 +82,9 @@ def _change_user(uid: int) -> None:
 
 
 def make_child_hook(stop_signal: signal.Signals, uid: int | None, parent: int | None = None) -> Callable[[], None]:
-    """What runs in the child before exec: the user first, since changing it clears the parent-death signal.
+    """Make the function that runs in the child before exec: it changes the user first, as that clears the death signal.
 
-    `parent`: the process it is to die with; by default this one.
+    `parent` is the process that the child is to die with; by default this one.
     """
     parent = os.getpid() if parent is None else parent
 

@@ -104,8 +104,8 @@ class SeaweedFs:
     def ready(self) -> bool:
         """Whether our own process listens on all ports and the bucket, which it creates last, exists.
 
-        Where another process was faster on a gRPC port it takes the next one without a word, and its own clients look
-        for it in vain: it is ended then, as it ends itself where another port is taken.
+        If another process took a gRPC port first, SeaweedFS silently uses the next one, where its own clients do not
+        find it. So it is killed then; if another port is taken it ends by itself.
         """
         ports = {(LOOPBACK, port + offset) for port in self._ports for offset in (0, GRPC_OFFSET)}
         found = listening(self._child.pid)
@@ -141,7 +141,7 @@ class SeaweedFs:
         )
 
     def clean_up(self) -> None:
-        """Remove gRPC sockets, which it leaves in a folder that no option changes."""
+        """Remove the gRPC sockets that SeaweedFS leaves in a folder that no option changes."""
         for port in self._ports:
             for left in Path("/tmp").glob(f"seaweedfs-*-grpc-{port + GRPC_OFFSET}.sock"):  # noqa: S108  its choice
                 left.unlink(missing_ok=True)

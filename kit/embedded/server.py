@@ -21,7 +21,7 @@ MAX_POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ServerHome:
-    """Folders and options of a server; it writes nowhere else."""
+    """Folders and options of a server, which writes to these folders only."""
 
     folder: Path
     log: Path
@@ -50,7 +50,7 @@ class Server(Protocol):
     """A server that can be run as a child."""
 
     def start(self) -> Child:
-        """Start it; it is not ready yet. Called again when it ended early because its ports were taken."""
+        """Start the server; it is not ready yet. Called again if it ended early because its ports were taken."""
 
     def ready(self) -> bool:
         """Whether our own process serves, rather than another one on its ports."""
@@ -59,10 +59,10 @@ class Server(Protocol):
         """After an early end: whether another process holds a port, or held it when the server wanted to listen."""
 
     def add_endpoints(self, endpoints: Endpoints) -> Endpoints:
-        """Add its addresses."""
+        """Add the addresses of the server."""
 
     def clean_up(self) -> None:
-        """After its end: remove what it leaves outside its home."""
+        """After the server's end, remove what it leaves outside its home."""
 
 
 def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
@@ -93,7 +93,7 @@ def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
 
 
 def is_healthy(port: int, path: str) -> bool:
-    """Whether a loopback port answers a GET with 200; proxies of the environment are ignored."""
+    """Whether a loopback port answers a GET with 200; proxy settings of the environment are ignored."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=1)
     try:
         connection.request("GET", path)

@@ -29,7 +29,7 @@ from kit.embedded.seaweedfs import SeaweedFs
 from kit.embedded.server import POLL_S, Endpoints, Server, ServerHome, wait_until_ready
 
 ServiceName = Literal["nats", "postgres", "s3"]
-# PostgreSQL last: creating its cluster keeps us busy while the others warm up.
+# PostgreSQL last: creating its cluster takes a while, in which the others start up.
 SERVERS: dict[ServiceName, tuple[str, type[Nats] | type[SeaweedFs] | type[Postgres]]] = {
     "s3": ("seaweedfs", SeaweedFs),
     "nats": ("nats", Nats),
@@ -61,7 +61,7 @@ class EmbeddedStack:
 
     @property
     def endpoints(self) -> Endpoints:
-        """Where the servers are.
+        """The addresses of the servers.
 
         Raises: EmbeddedError when they do not run.
         """
@@ -213,7 +213,7 @@ class EmbeddedStack:
 
 
 def running_endpoints(data_dir: Path) -> Endpoints | None:
-    """The addresses of the servers of a data folder, None when no live process runs them."""
+    """The addresses of the servers of a data folder, None if no live process runs them."""
     if holder_of(data_dir) is None:
         return None
     try:

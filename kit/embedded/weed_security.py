@@ -1,7 +1,7 @@
 """Access control of SeaweedFS's internal ports: keys that only its components know, generated at every start.
 
-Its gRPC accepts only clients with a certificate of ours; its volumes only requests with a token signed by our keys. Its
-master and filer serve no HTTP at all then (`-disableHttp`).
+Its gRPC ports accept only clients with a certificate of ours, its volumes only requests with a token signed by our
+keys. Its master and filer serve no HTTP at all (`-disableHttp`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kit.embedded.ports import LOOPBACK
 TOKENS = ("jwt.signing", "jwt.signing.read", "jwt.filer_signing", "jwt.filer_signing.read")
 PARTS = ("volume", "master", "filer", "s3", "admin", "worker", "msg_broker", "msg_agent", "mq", "client")
 VALID = datetime(2020, 1, 1), datetime(2120, 1, 1)
-"""Certificates live as long as the server; a wrong clock must not separate its components."""
+"""Certificates are made at every start; their validity is long, so that a wrong clock cannot separate components."""
 
 
 def write_security(folder: Path, path: str) -> None:

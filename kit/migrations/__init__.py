@@ -1,6 +1,6 @@
 """Schema changes, in two histories: `durable` (ledger, operator, roles) and `readmodel`.
 
-They are apart because the read model is also built from nothing, beside the live one, by a rebuild: its scripts name no
+They are separate because a rebuild also creates the read model from nothing, beside the live one: its scripts name no
 schema and run wherever the search path points. Revisions are frozen; a change of `contracts.readmodel` is a new one.
 """
 

@@ -1,4 +1,4 @@
-"""How Alembic runs our scripts: always on the connection it is given, inside the caller's transaction."""
+"""Run the migration scripts on the connection that the caller gives, inside the caller's transaction."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def page() -> ModelError:
 
 
 def truncated(call: Call | None) -> ModelError:
-    """The error for a stream that ended without its final event, or for a response that was no stream."""
+    """The error for a stream that ended without its final event, or for a response that was not a stream."""
     if is_page(call):
         return page()
     return ModelError("PARTIAL", "The answer ended before it was complete.", name="Truncated")

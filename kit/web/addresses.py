@@ -1,6 +1,6 @@
-"""Which addresses are on the public internet. IPv6 is an allow list, so a new special range stays blocked.
+"""Decide which addresses are on the public internet. IPv6 uses an allow list, so new special ranges stay blocked.
 
-IPv6 forms that contain an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are blocked as a whole: routers decide
+IPv6 forms that contain an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are all blocked, since routers decide
 where they lead.
 Source: IANA IPv4 and IPv6 Special-Purpose Address Registries; 168.63.129.16 is Azure's host agent.
 """
@@ -45,13 +45,13 @@ _LOCAL_NAMES: Final = ("localhost", "local", "internal", "home.arpa", "localdoma
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address is an ordinary one of the public internet."""
+    """Whether an address is an ordinary unicast address of the public internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _BLOCKED_4)
     return address in _GLOBAL_UNICAST_6 and not any(address in network for network in _BLOCKED_6)
 
 
 def is_local_name(host: str) -> bool:
-    """Whether a name means this machine or this network, whatever it resolves to."""
+    """Whether a name denotes this machine or the local network, whatever it resolves to."""
     name = host.lower().rstrip(".")
     return name == "" or any(name == local or name.endswith(f".{local}") for local in _LOCAL_NAMES)

@@ -1,4 +1,4 @@
-"""Reading a body up to a limit, which holds for the received and for the decompressed bytes.
+"""Read a body up to a limit, which applies to the received and to the decompressed bytes.
 
 A few kilobytes of gzip can hold a gigabyte, so decompression stops at the limit; a client library that decompresses
 whole chunks does not.
@@ -17,7 +17,7 @@ _GZIP: Final = zlib.MAX_WBITS | 16
 
 
 async def read_body(chunks: AsyncIterable[bytes], encoding: str, max_bytes: int) -> bytes:
-    """The body, unpacked.
+    """The decompressed body.
 
     Raises: WebError: too_large, bad_encoding (not gzip, broken, or cut off).
     """

@@ -1,4 +1,4 @@
-"""Connections of the HTTP client: to the checked address, while TLS verifies the name."""
+"""Connections of the HTTP client: they go to the checked address, and TLS verifies the name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST_ADDRESSES = 4
 
 
 class PublicOnly(httpcore.AsyncNetworkBackend):
-    """Connects to public addresses; a reused connection keeps its checked address.
+    """Connects to public addresses only; a reused connection keeps its checked address.
 
-    `ports` are those of web servers. A mail or database server on another port might take a request for a command.
+    `ports` are those of web servers: a mail or database server on another port might read a request as a command.
     """
 
     def __init__(self, resolve: Resolver, network: httpcore.AsyncNetworkBackend, ports: frozenset[int]) -> None:
@@ -31,7 +31,7 @@ class PublicOnly(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Resolve, check, connect; the addresses are tried in turn within `timeout`."""
+        """Resolve the name, check its addresses, and try each in turn within `timeout`."""
         addresses = (await public_addresses(host, self._resolve))[:MOST_ADDRESSES]
         if port not in self._ports:
             raise WebError("blocked_port", f"port {port} is not one of web pages")
@@ -49,7 +49,7 @@ class PublicOnly(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Refuse: there are no public socket files."""
+        """Refuse: a Unix socket is never public."""
         raise httpcore.ConnectError("socket files are not reached through the guarded client")
 
     async def sleep(self, seconds: float) -> None:

@@ -17,7 +17,7 @@ ContactUrl = Annotated[str, AfterValidator(lambda url: url or CONTACT_URL)]
 
 
 def contact_url_field(service: str, description: str) -> Any:  # as pydantic's Field: the type of its default
-    """A service's setting; its default is the address of the instance's public pages, else the project's page."""
+    """A service's contact setting; the default is the instance's public address, else the project's page."""
     own = f"OPENERRATA_{service}_CONTACT_URL"
     return Field(default=CONTACT_URL, validation_alias=AliasChoices(own, PUBLIC_URL), description=description)
 

@@ -1,4 +1,4 @@
-"""Why a fetch failed, as a closed list: callers decide by kind, never by text."""
+"""The kinds of failed fetches, a closed list: callers decide by kind, never by text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ErrorKind = Literal[
 
 
 class WebError(Exception):
-    """Nothing was fetched; `detail` is one sentence for an operator and names no internal address."""
+    """A fetch failed; `detail` is one sentence for an operator and names no internal address."""
 
     def __init__(self, kind: ErrorKind, detail: str) -> None:
         super().__init__(f"{kind}: {detail}")

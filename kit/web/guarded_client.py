@@ -1,7 +1,7 @@
-"""Fetching one URL, redirects included, within one deadline.
+"""Fetch a URL, redirects included, within one deadline.
 
-Each redirect is an untrusted URL and checked like the first, so the library does not follow them. The HTTP layer is
-httpcore, the one under httpx: it lets us choose the address, and it reads no proxy from the environment.
+Each redirect is an untrusted URL and is checked like the first, so the library does not follow redirects. The HTTP
+layer is httpcore, the one under httpx: it lets us choose the address, and it reads no proxy from the environment.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _OF_THE_BODY: Final = frozenset({"content-type", "content-length"})
 _IDLE_CONNECTIONS: Final = 20
 _IDLE_S: Final = 15.0
 _COOKIE_BYTES: Final = 8_192
-"""Of one origin: servers read no more headers."""
+"""Limit for all cookies of an origin: servers refuse longer headers."""
 
 
 class Cookies:
-    """What origins have set, for each of them alone; attributes do not matter to a fetch of seconds.
+    """Cookies by origin, for one fetch; their attributes are ignored, since a fetch lasts seconds.
 
-    Many sites set one and redirect to the same page, over and over if it does not come back.
+    Many sites set a cookie and redirect to the same page, endlessly if the cookie is not sent back.
     """
 
     def __init__(self) -> None:
         self._pairs: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
 
     def keep(self, origin: str, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Keep what a response sets, as far as it fits."""
+        """Keep the cookies that a response sets, up to _COOKIE_BYTES."""
         for name, value in headers:
             if name.lower() == b"set-cookie":
                 pair = value.partition(b";")[0].strip()
@@ -55,18 +55,18 @@ class Cookies:
                     self._pairs[origin] = pairs
 
     def header(self, origin: str) -> dict[str, bytes]:
-        """The header of a request, none without cookies."""
+        """The cookie header for a request, empty without cookies."""
         pairs = self._pairs[origin]
         return {"cookie": b"; ".join(pairs.values())} if pairs else {}
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What the client allows. Units: `timeout_s` for a whole fetch; `max_bytes` of the body, packed and unpacked; with
-    0 none is read, and whatever it is, the status is the answer.
+    """Limits of the client. Units: `timeout_s` for a whole fetch; `max_bytes` of the body, compressed and decompressed;
+    with 0 the body is not read.
 
-    `exempt_origins` are origins set by an operator (`http://127.0.0.1:1234`), reached wherever they are; exactly these,
-    and not as the target of a redirect from elsewhere. `ports` are the only ones reached at any other origin.
+    `exempt_origins` are origins set by an operator (`http://127.0.0.1:1234`), which may have private addresses, but
+    not as the target of a redirect from another origin. `ports` are the only ones allowed at any other origin.
     """
 
     contact_url: str = ""
@@ -78,13 +78,13 @@ class Policy:
 
     @property
     def user_agent(self) -> str:
-        """The product and its contact address."""
+        """The User-Agent header: the product and its contact address."""
         return f"OpenErrata/1.0 (+{self.contact_url})" if self.contact_url else "OpenErrata/1.0"
 
 
 @dataclass(frozen=True)
 class Request:
-    """One thing to fetch; limits left None are the policy's."""
+    """A request; limits that are None are the policy's."""
 
     url: str
     method: str = "GET"
@@ -96,7 +96,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Fetched:
-    """A response of any status. Header names are lower case; `hops` are the addresses that redirected."""
+    """A response of any status. Header names are lower case; `hops` are the URLs that redirected."""
 
     status: int
     headers: Mapping[str, str]
@@ -123,7 +123,7 @@ class GuardedHttpClient:
         self._anywhere = _pool(network, tls)
 
     async def fetch(self, request: Request) -> Fetched:
-        """Fetch a URL and what it redirects to; any status is an answer.
+        """Fetch a URL and follow its redirects; a response of any status is returned.
 
         Raises: WebError: see ErrorKind.
         """
@@ -200,7 +200,7 @@ class GuardedHttpClient:
 
 
 def _read_location(header: str) -> str:
-    """A redirect's target as browsers read it: many sites do not encode their letters, which are UTF-8."""
+    """A redirect's target, decoded as browsers do: many sites send UTF-8 without percent-encoding."""
     try:
         return header.encode("latin-1").decode()
     except UnicodeDecodeError:

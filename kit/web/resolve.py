@@ -1,6 +1,6 @@
-"""Resolving a name to addresses: all of them are public, or none is used.
+"""Resolve a name to addresses, all of which must be public.
 
-The connection is made to an address checked here and never resolves the name again, so DNS rebinding does not work.
+The connection is made to an address checked here, without resolving the name again, so DNS rebinding does not work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ async def system_resolver(host: str) -> Sequence[str]:
 
 
 async def public_addresses(host: str, resolve: Resolver) -> tuple[IPv4Address | IPv6Address, ...]:
-    """The addresses of a host, in the order the resolver gave them.
+    """The addresses of a host, in the resolver's order.
 
     Raises: WebError: unresolvable; blocked_address if the name is local or any one address is not public.
     """

@@ -1,7 +1,7 @@
-"""Parsing a URL as a browser does, so that the host we check is the one we connect to.
+"""Parse a URL as a browser does, so that the host we check is the one we connect to.
 
-Two parsers that disagree about the host let an attacker bypass checks: backslashes, `0x7f.1`, full-width digits. So
-there is one, the WHATWG parser of Node, and the request is made from its result.
+Two parsers that disagree about the host (backslashes, `0x7f.1`, full-width digits) let an attacker bypass checks. So
+only one is used, the WHATWG parser of Node, and the request is made from its result.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Url:
 
     @property
     def address(self) -> IPv4Address | IPv6Address | None:
-        """The address, if the host is one rather than a name."""
+        """The host's IP address, None if the host is a name."""
         try:
             return ip_address(self.host)
         except ValueError:
@@ -43,13 +43,13 @@ class Url:
 
     @property
     def authority(self) -> str:
-        """Host, and the port unless it is the scheme's own."""
+        """The host, and the port unless it is the scheme's default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, in one spelling."""
+        """Scheme, host and port in canonical form."""
         return f"{self.scheme}://{self.authority}"
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ def parse_url(text: str, *, base: Url | None = None) -> Url:
 
 
 def _is_sound(label: str) -> bool:
-    """Whether an encoded label holds what it could have been made from; the parser does not look inside."""
+    """Whether a punycode label decodes to a name that encodes to it; the parser does not check this."""
     if not label.startswith("xn--"):
         return True
     try:

@@ -1,1 +1,1 @@
-"""Revisions of what must never be lost: the ledger and the operator's own tables."""
+"""Revisions of the tables that must never be lost: the ledger and the operator's own."""
