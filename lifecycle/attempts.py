@@ -1,4 +1,4 @@
-"""Which attempt of a paid run comes next, when, and from which segment it resumes, for runs of every kind."""
+"""Decide which attempt of a paid run comes next, when, and from which segment it resumes, for runs of every kind."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from contracts.v1.investigation import FailureClass
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Units: seconds. `longest_s` is the longest wait that a provider may ask for."""
+    """How failed attempts are retried. Units: seconds; `longest_s` limits the wait that a provider asks for."""
 
     max_attempts: int = 4
     base_s: float = 10.0
     longest_s: float = 900.0
 
     def delay_s(self, attempt: int, failure: FailureClass, asked_s: float | None = None) -> float | None:
-        """Seconds until the next attempt after this one failed, from 1; None if there is none.
+        """Seconds until the next attempt after number `attempt` (from 1) failed; None if there is none.
 
         Units: 10, 20, 40 seconds, or what the provider asked for if that is longer. Source: requirements 3.7.
         """
@@ -33,7 +33,7 @@ class RetryPolicy:
 
 
 ATTEMPTS: Final = RetryPolicy()
-"""For attempts of a run. A reader waits meanwhile, and a reader's key is stored for half an hour."""
+"""For attempts of a run. Delays are short, as a reader waits and a reader's key is stored for half an hour."""
 REVIEWS: Final = RetryPolicy(longest_s=600.0)
 """For reviews of one claim."""
 
@@ -55,7 +55,7 @@ class NothingToDo:
 
 @dataclass(frozen=True)
 class OwnedByOtherWorker:
-    """Another worker began an attempt on this delivery of the request or a later one."""
+    """Another worker began an attempt on this delivery of the request, or on a later one."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def next_attempt(
 
     Shapes: `begun` counts the attempts, the newest of which was begun on delivery `begun_on`; `delivery_count` numbers
     the deliveries of the request from 1, 0 if another worker has the message too. If an attempt was begun on this
-    delivery or a later one, it is under way, and another one would be paid twice. A delivery that arrives before `due`
-    was not postponed because the worker that scheduled the attempt died first.
+    delivery or a later one, it is in progress, and another one would be paid twice. A delivery arrives before `due` if
+    the worker that scheduled the attempt died before it postponed the message.
     """
     if begun_on >= delivery_count:
         return OwnedByOtherWorker()
@@ -95,16 +95,16 @@ def next_attempt(
 
 
 class Link(NamedTuple, Generic[RefT]):
-    """A published segment of a transcript, and the hash of the one before it; None: the first."""
+    """A published segment of a transcript, and the hash of the one before it, None for the first."""
 
     words: RefT
     before: str | None
 
 
 def follow_chain(links: Sequence[Link[RefT]]) -> tuple[RefT, ...]:
-    """The segments that lead to the last of these, in order; empty if one is missing.
+    """The segments that lead to the last one of `links`, in order; empty if one is missing.
 
-    Two workers may have resumed from the same segment, each taking the other for dead.
+    There may be several branches: two workers may have resumed from the same segment, each assuming the other dead.
     """
     by_hash = {link.words.sha256: link for link in links}
     found: list[RefT] = []

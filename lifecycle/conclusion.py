@@ -1,4 +1,4 @@
-"""How an investigation ends. Deterministic, so replicas and replays conclude the same.
+"""Decide how an investigation ends. Deterministic, so replicas and replays conclude the same.
 
 An investigation without a verdict for every candidate is never concluded, and an error is never an approval.
 """
@@ -29,7 +29,7 @@ def conclude(investigation: Investigation) -> End | None:
     if not investigation.progress.is_open or started is None or started.started is None:
         return None
     draft = round_.drafted
-    if draft is None:  # under way; a failed review already decides that there will be no result
+    if draft is None:  # in progress; a failed review already decides that there will be no result
         lost = next((verdict for verdict in _verdicts(round_) if isinstance(verdict, ClaimValidationFailed)), None)
         return None if lost is None else _fail(investigation, started.number, lost)
     for claim_id in draft.claim_ids:
@@ -41,7 +41,7 @@ def conclude(investigation: Investigation) -> End | None:
 
 
 def _collect_claims(round_: Round, draft: InvestigationDrafted) -> tuple[PublishedClaim, ...] | None:
-    """What is published, in the order of the draft; None if a verdict is missing."""
+    """The claims to publish, in the order of the draft; None if a verdict is missing."""
     before = [each for each in draft.retained_ids if each not in draft.claim_ids]
     found: list[PublishedClaim] = []
     for claim_id in (*before, *draft.claim_ids):

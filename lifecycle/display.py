@@ -1,7 +1,7 @@
-"""When an approved claim may be shown: at once, after a hold, or never. Pure.
+"""Decide when an approved claim may be shown: at once, after a hold, or never. Pure.
 
-The more readers see a post, the more a wrong finding costs, and the longer it is held. Before its release nobody is
-shown it: its verdict is published only then. Source: decision 0090.
+The more readers see a post, the more harm a wrong finding does, and the longer it is held. Before its release it is
+shown to no one, since its verdict is published only then. Source: decision 0090.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 Fresh = Literal["CONFIRMED", "CHANGED", "UNAVAILABLE"]
-"""What cited pages say that were fetched after the hold: what is quoted, something else, or they could not be had."""
+"""The result of fetching the cited pages after the hold: they still have the quotes, or not, or were unavailable."""
 
 LONGEST: Final = timedelta(hours=24)
-"""What an open breaker stops for longer, or no page confirms, is withheld, so that its investigation ends."""
+"""A claim that a breaker stops, or that no page confirms, for longer is withheld, so that its investigation ends."""
 CHECK: Final = timedelta(minutes=10)
-"""How often is looked whether a breaker has closed, or a page can be had again."""
+"""How often to check whether a breaker has closed, or a page is available again."""
 
 REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -37,9 +37,9 @@ REASONS: Final[Mapping[str, str]] = MappingProxyType(
 class DisplayRules:
     """How long claims are held.
 
-    Units: `few_views` and `many_views` are unique views of a post a day; `medium` and `high` how long a claim about a
-    post between them, and beyond, is held. `second_look`: beyond, a second opinion must have confirmed it,
-    and the cited pages must still say it when the hold is over.
+    Units: `few_views` and `many_views` are unique views of a post per day; a claim about a post between them is held
+    for `medium`, about a post with more for `high`. `second_look`: for a post with more, a second opinion must have
+    confirmed the claim, and the cited pages must still have the quotes when the hold is over.
     """
 
     few_views: int = 100
@@ -51,12 +51,11 @@ class DisplayRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldClaim:
-    """What decides about a held claim.
+    """The facts that decide about a held claim.
 
     Shapes: `is_requested`: a reader asked for the investigation. `has_passed`: every gate that judged it passed it;
-    `has_second_look`: a second opinion was among them. `is_stopped`: a breaker stops what is not shown yet.
-    `fresh`: what the cited pages say now; None: they were not fetched again. Units:
-    `views_a_day` are unique; None: unknown.
+    `has_second_look`: a second opinion was among them. `is_stopped`: an open breaker stops new findings. `fresh` is the
+    result of fetching the cited pages again, None if that was not done. Units: `views_a_day` are unique; None: unknown.
     """
 
     held_at: datetime
@@ -70,30 +69,30 @@ class HeldClaim:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """It stays held, at least until then."""
+    """The claim stays held, at least until `until`."""
 
     until: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class LookAgain:
-    """Its pages have to be fetched before anything else is decided."""
+    """The claim's pages must be fetched again before a decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """It is shown."""
+    """The claim is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Withhold:
-    """It is never shown. Shapes: `code` is a key of REASONS."""
+    """The claim is never shown. Shapes: `code` is a key of REASONS."""
 
     code: str
 
 
 def display(claim: HeldClaim, now: datetime, rules: DisplayRules) -> Wait | LookAgain | Release | Withhold:
-    """What becomes of a held claim now. Whatever is asked later is decided by what is known then."""
+    """Decide about a held claim, by what is known now; a later call may decide otherwise."""
     if not claim.has_passed:
         return Withhold("GATE_NOT_PASSED")
     hold = find_hold(claim, rules)
@@ -122,7 +121,7 @@ def _look_twice(claim: HeldClaim, now: datetime) -> Wait | LookAgain | Release |
 
 
 def find_hold(claim: HeldClaim, rules: DisplayRules) -> timedelta:
-    """How long it has to be held."""
+    """How long a claim has to be held."""
     if claim.views_a_day is None:
         return timedelta() if claim.is_requested else rules.medium
     if claim.views_a_day < rules.few_views:

@@ -1,7 +1,7 @@
-"""What becomes of a published finding: the fold of its changes, and which change may follow. Pure.
+"""The states of a published finding: the fold of its changes, and which change may follow. Pure.
 
-One credible doubt suspends at once. A release takes a day, so that a finding is not switched on and off with every
-objection, and there are two of them at most; then only a retraction is left, which is final.
+One credible doubt suspends a finding at once. Its release is possible a day later, so that it is not switched on and
+off with every objection, and at most twice; after that it can only be retracted, which is final.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ RELEASES: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingHistory:
-    """A published finding. It stands while it is RELEASED.
+    """The history of a published finding, which is shown while its state is RELEASED.
 
-    Shapes: `changed_at`, `note` and `sequence` are of the newest change, None and 0 without any.
+    Shapes: `changed_at`, `note` and `sequence` are of the newest change, None or 0 without one.
     """
 
     claim_id: UUID
@@ -36,14 +36,14 @@ class FindingHistory:
     sequence: int = 0
 
     def fold(self, facts: Iterable[LoggedEvent]) -> FindingHistory:
-        """The finding after these facts, which are in the order of the log; those of other things are passed over."""
+        """The finding after these facts, given in the order of the log; facts about anything else change nothing."""
         found = self
         for fact in facts:
             found = found.apply(fact.sequence, fact.envelope.occurred_at, fact.envelope.event)
         return found
 
     def apply(self, sequence: int, at: datetime, event: Event) -> FindingHistory:
-        """The finding after the next fact; a repeated one changes nothing."""
+        """The finding after the next fact; a repeated fact changes nothing."""
         if not isinstance(event, FindingChanged) or event.claim_id != self.claim_id or sequence <= self.sequence:
             return self
         released = self.releases + (event.state == "RELEASED")
@@ -52,7 +52,7 @@ class FindingHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The state that is asked for. `mistake`: the suspension was a slip, and not a doubt about the finding."""
+    """The state that is asked for. `mistake`: the suspension was a slip, not a doubt about the finding."""
 
     state: FindingState
     cause: FindingCause
@@ -67,13 +67,13 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The state may not follow now; why, and what can be done."""
+    """The state may not follow now. `why` is the reason, and what can be done."""
 
     why: str
 
 
 def change(history: FindingHistory, wanted: Wanted, now: datetime) -> FindingChanged | Unchanged | Refused:
-    """The event that brings a finding into a state, if it may follow."""
+    """The event that changes a finding to the wanted state, or why there is none."""
     if wanted.state == history.state:
         return Unchanged()
     if history.state == "RETRACTED":
@@ -92,8 +92,10 @@ def change(history: FindingHistory, wanted: Wanted, now: datetime) -> FindingCha
 
 
 def _refuse_release(history: FindingHistory, wanted: Wanted, now: datetime) -> Refused | None:
-    """A slip of the operator says nothing about the finding, so nothing is waited for. It counts as a release all the
-    same: otherwise it would be the way around the limit.
+    """Why a suspended finding may not be released now; None if it may.
+
+    An operator's slip says nothing about the finding, so its release needs no wait. It still counts as a release, or
+    it would be a way around the limit.
     """
     if history.releases >= RELEASES:
         return Refused(f"it was released {RELEASES} times already; now it can only be retracted")

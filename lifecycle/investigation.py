@@ -1,4 +1,4 @@
-"""One investigation, folded from its events: rounds, their attempts, their candidates, and how each ended.
+"""Fold one investigation from its events: rounds, their attempts, their candidates, and how each ended.
 
 Events may arrive twice and late, and abandoned attempts go on publishing: an attempt belongs to the round in which it
 was numbered, a claim's event to the round that it names.
@@ -66,7 +66,7 @@ class Investigation:
 
     @classmethod
     def fold(cls, facts: Iterable[LoggedEvent]) -> Self | None:
-        """Fold events in the order of the log; None if it was never requested.
+        """Fold events in the order of the log; None if the investigation was never requested.
 
         Events before the first request count too.
         """
@@ -102,7 +102,7 @@ class Investigation:
         return self.rounds[-1].request
 
     def is_over(self, round_: int) -> bool:
-        """Whether this round has ended or was replaced by a later one, so that work on it is in vain."""
+        """Whether this round has ended or was replaced by a later one, so that work on it would be wasted."""
         return not self.progress.is_open or self.round.number > round_
 
     def find_round(self, number: int) -> Round | None:
@@ -156,7 +156,7 @@ class Investigation:
         self.last_request = sequence
         if event.round <= self.round.number:
             return
-        if not self.progress.request(event.round, at):  # its result could not be stored: see decision 0046
+        if not self.progress.request(event.round, at):  # the result could not be applied: see decision 0046
             self.progress = Progress(queued_at=at, round=event.round, attempt_count=self.progress.attempt_count)
         before = max((number for each in self.rounds for number in each.attempts), default=0)
         self.rounds.append(Round(event, sequence, at, attempts_before=before))

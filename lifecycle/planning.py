@@ -1,7 +1,7 @@
-"""What a worker that holds a request has to do, decided from the investigation's history alone.
+"""Decide what a worker that holds a request has to do, from the investigation's history alone.
 
-After a redelivery, after a crash and in a second replica the history is the same and so is the decision: that is why
-work that is in the log is never paid for twice.
+After a redelivery, after a crash and in a second replica the history is the same, and so is the decision. Hence work
+that is in the log is never paid for twice.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Run:
 
     Shapes: `proposed` and `retained` are this round's claims that earlier attempts published, with their ordinals;
     `done` are the transcript segments, in order, from which an interrupted attempt is resumed. `on_record` are the
-    hashes of all transcripts and segments that the log names. Units: `spent_micro_usd` is the round's cost so far,
-    reviews included.
+    hashes of all transcripts and segments in the log. Units: `spent_micro_usd` is the round's cost so far, reviews
+    included.
     """
 
     attempt: int
@@ -52,9 +52,9 @@ class GiveUp:
 
 @dataclass(frozen=True)
 class AlreadyPublished:
-    """The result was published in an earlier round, and requested anew since it could not be applied.
+    """The result was published in an earlier round, but requested again because it could not be applied.
 
-    Units: `sequence` is the result's.
+    Units: `sequence` is that of the result.
     """
 
     sequence: int
@@ -63,17 +63,17 @@ class AlreadyPublished:
 
 @dataclass(frozen=True)
 class LogLag:
-    """The history read does not hold the request yet: read it again."""
+    """The history does not contain the request yet: read it again."""
 
 
 Plan = Run | GiveUp | NothingToDo | AlreadyPublished | OwnedByOtherWorker | NotDue | LogLag
 
 
 def plan_first_delivery(request: InvestigationRequested) -> Run | None:
-    """Start without reading the history, if this may be the first delivery of a first request.
+    """The plan for what may be the first delivery of a first request, made without reading the history; else None.
 
-    Otherwise the stream refuses the start, which must be the first of its subject. Not for runs that readers pay for:
-    their consumer is younger than the log and was delivered all older requests again.
+    If it is not the first delivery, the stream refuses the start, which must be the first of its subject. Not for runs
+    that readers pay for: their consumer is newer than the log and gets all older requests again.
     """
     return Run(1, 1, 0, 0, 0, None, {}) if request.round == 1 and request.key_source == "INSTANCE" else None
 
@@ -127,12 +127,12 @@ def find_resumable_segments(round_: Round) -> tuple[TextRef, ...]:
 
 
 def chain_segments(checkpoints: Sequence[InvestigationAdvanced]) -> tuple[TextRef, ...]:
-    """The segments that lead to the last of these, in order; empty if one is missing."""
+    """The segments that lead to the last checkpoint, in order; empty if one is missing."""
     return follow_chain([Link(event.segment, event.before) for event in checkpoints])
 
 
 def step_name(investigation: UUID, round_: int, before: str | None) -> str:
-    """The name of the request that follows a segment; its answer is stored under it."""
+    """The name of the step after a segment, under which its answer is stored."""
     return f"{investigation}/{round_}/{before or 'plan_first_delivery'}"
 
 

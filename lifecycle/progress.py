@@ -17,7 +17,9 @@ Status = Literal["PENDING", "PROCESSING", "COMPLETE", "FAILED"]
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """Shapes: `attempt_count` is the number of the newest attempt over all rounds, 0 before the first; `retry_after` is
+    """The state of a run.
+
+    Shapes: `attempt_count` is the number of the newest attempt over all rounds, 0 before the first; `retry_after` is
     when the next attempt is due, if one is scheduled. Units: times are UTC.
     """
 
@@ -33,11 +35,11 @@ class Progress:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may still end."""
+        """Whether the run has not ended."""
         return self.status in ("PENDING", "PROCESSING")
 
     def request(self, round_: int, at: datetime) -> bool:
-        """A round is requested. Returns whether that changes anything."""
+        """Record that a round is requested; return False if the run is complete."""
         if self.status == "COMPLETE":
             return False
         if self.status == "FAILED" and round_ > self.round:
@@ -47,28 +49,28 @@ class Progress:
         return True
 
     def start(self, attempt: int) -> bool:
-        """An attempt begins. Returns whether it is the newest of an open run."""
+        """Record that an attempt begins; return whether it is the newest of an open run."""
         if not self.is_open or attempt < self.attempt_count:
             return False
         self.attempt_count, self.status, self.retry_after = attempt, "PROCESSING", None
         return True
 
     def schedule_retry(self, attempt: int, due: datetime) -> bool:
-        """An attempt failed and is retried. Returns whether it was the newest of an open run."""
+        """Record that an attempt failed and is retried; return whether it was the newest of an open run."""
         if not self.is_open or attempt < self.attempt_count:
             return False
         self.status, self.retry_after = "PENDING", due
         return True
 
     def complete(self, at: datetime) -> bool:
-        """The result is published. Returns whether this ends the run."""
+        """Record that the result is published; return whether this ends the run."""
         if not self.is_open:
             return False
         self.status, self.checked_at, self.retry_after = "COMPLETE", at, None
         return True
 
     def fail(self, round_: int, at: datetime, failure: FailureClass, reason: str) -> bool:
-        """A round failed. Returns whether this ends the run; the failure of an earlier round does not."""
+        """Record that a round failed; return whether this ends the run: not if it is an earlier round."""
         if not self.is_open or round_ < self.round:
             return False
         self.status, self.round, self.retry_after = "FAILED", round_, None

@@ -1,4 +1,4 @@
-"""Whether a run was lost, and how it is requested anew: only if no worker holds one of its messages."""
+"""Decide whether a run was lost, and request it again: only if no worker holds one of its messages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contracts.v1 import InvestigationFailed, InvestigationRequested
 from lifecycle.investigation import Investigation
 
 MAX_RESCUES: Final = 3
-"""A run that was lost more often fails: the loss is not by chance."""
+"""A run that is lost more often fails: probably the run itself is the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
-    """The sequences up to which a service's consumer has acknowledged every message.
+    """The sequences up to which each consumer has acknowledged every message.
 
-    `investigator` is for runs that the instance pays for, `readers` for those on readers' keys.
+    `investigator` is the consumer of runs that the instance pays for, `readers` that of runs on readers' keys.
     """
 
     investigator: int
@@ -27,8 +27,8 @@ class Watermarks:
 def rescue(investigation: Investigation, settled: Watermarks) -> InvestigationRequested | InvestigationFailed | None:
     """The request that restarts a lost run, or its failure if it was lost too often.
 
-    None if it is over, or a worker still holds one of its messages, which only the broker knows: a run that merely
-    takes long must not be paid for twice.
+    None if the run is over, or if a worker still holds one of its messages, which only the broker knows: a run that
+    merely takes long must not be paid for twice.
     Shapes: `investigation` was read after `settled`.
     """
     round_, request = investigation.round, investigation.request
@@ -40,7 +40,7 @@ def rescue(investigation: Investigation, settled: Watermarks) -> InvestigationRe
         return None
     judged = {each.claim_id for each in round_.candidates.values() if each.is_settled}
     if round_.drafted is not None and judged.issuperset(round_.drafted.claim_ids):
-        return None  # all verdicts are there: its end will be published
+        return None  # all verdicts exist: its end will be published
     if sum(each.sequence > investigation.last_failure for each in investigation.rounds) > MAX_RESCUES:
         return _give_up(investigation)
     follows = investigation.last_request
@@ -57,5 +57,5 @@ def _give_up(investigation: Investigation) -> InvestigationFailed:
         attempt=max(started, default=0),
         round=request.round,
         failure="TRANSIENT",
-        reason=f"it was lost {MAX_RESCUES + 1} times: nobody had it in hand, and it had not ended",
+        reason=f"it was lost {MAX_RESCUES + 1} times: no worker had it, and it had not ended",
     )

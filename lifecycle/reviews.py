@@ -1,4 +1,4 @@
-"""The state of a claim's reviews."""
+"""Derive the state of a claim's reviews."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class StartedReview:
 
 @dataclass(frozen=True, slots=True)
 class ReviewState:
-    """Shapes: `settled`: no further verdict is needed; `review_attempts`: failed reviews that are retried; `begun_on`:
+    """The state of a claim's reviews.
+
+    Shapes: `settled`: no further verdict is needed; `review_attempts`: failed reviews that are retried; `begun_on`:
     the delivery on which this round's newest review was begun, 0 if none was; `follows`: the sequence of the newest
     start; `due`: when the next review may begin, None if no retry is scheduled.
     Units: `spent_micro_usd` is the round's cost so far, attempts and reviews together.

@@ -32,7 +32,7 @@ AttemptEnd = InvestigationDrafted | InvestigationRetryScheduled | InvestigationF
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt. Shapes: `ended` is None while it is under way, and stays None if its worker was lost."""
+    """One attempt. Shapes: `ended` is None while it is in progress, and stays None if its worker was lost."""
 
     number: int
     started: InvestigationStarted | None = None
@@ -66,7 +66,7 @@ class Attempt:
         return max(((usage.cost_micro_usd if usage else None) or 0 for usage in used), default=0)
 
     def end(self, event: AttemptEnd, at: datetime) -> None:
-        """Record its first end; later ones change nothing."""
+        """Record the attempt's first end; later ones change nothing."""
         if self.ended is None:
             self.ended, self.ended_at = event, at
 
@@ -75,8 +75,8 @@ class Attempt:
 class Candidate:
     """A claim of a round, with its failed reviews by number and its first verdict.
 
-    Shapes: `held`: it was approved, and its verdict follows the end of its hold. `retained`: a finding of an earlier
-    version, which needs no verdict. Units: `proposed_at` is the sequence of its proposal, 0 if there is none.
+    Shapes: `held`: it was approved, and its verdict is published after its hold. `retained`: it is a finding of an
+    earlier version, which needs no verdict. Units: `proposed_at` is the sequence of its proposal, 0 if there is none.
     """
 
     claim_id: UUID
@@ -90,21 +90,21 @@ class Candidate:
 
     @property
     def submission(self) -> ClaimProposed | ClaimRetained | None:
-        """The event that submitted it; None where only its verdict is known."""
+        """The event that submitted the claim; None if only its verdict is known."""
         return self.proposed or self.retained
 
     @property
     def is_settled(self) -> bool:
-        """Whether it needs no further review: it was retained, is held, or has its verdict."""
+        """Whether the claim needs no further review: it was retained, is held, or has its verdict."""
         return self.judged is not None or self.retained is not None
 
     @property
     def judged(self) -> Verdict | None:
-        """Its verdict, or the approval that is held; a held claim's verdict repeats what its review cost and said."""
+        """The verdict, or the approval that is held; the verdict after a hold repeats the review's cost and words."""
         return self.verdict or (self.held.approval if self.held is not None else None)
 
     def apply(self, sequence: int, event: ClaimEvent, at: datetime) -> None:
-        """Apply the next event about it; the first of each kind counts."""
+        """Apply the next event about the claim; the first of each kind counts."""
         match event:
             case ClaimProposed() if self.proposed is None:
                 self.proposed, self.proposed_at = event, sequence
@@ -135,17 +135,17 @@ class Round:
 
     @property
     def number(self) -> int:
-        """Its number, from 1."""
+        """The round's number, from 1."""
         return self.request.round
 
     @property
     def started(self) -> Iterator[Attempt]:
-        """Its attempts whose start was published, in order."""
+        """The attempts whose start was published, in order."""
         return (self.attempts[number] for number in sorted(self.attempts) if self.attempts[number].started is not None)
 
     @property
     def drafted(self) -> InvestigationDrafted | None:
-        """The newest draft of its attempts."""
+        """The newest draft of the round's attempts."""
         drafts = [attempt.drafted for attempt in self.attempts.values() if attempt.drafted is not None]
         return max(drafts, key=lambda draft: draft.attempt, default=None)
 

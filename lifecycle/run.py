@@ -1,4 +1,4 @@
-"""One run of a step of any kind: folded by the code that knows its events, planned by rules that all runs share."""
+"""The history of one run of any kind: other code folds its events into it, and rules that all runs share plan it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from lifecycle.attempts import (
 class NextAttempt(Generic[RefT]):
     """Start attempt number `attempt` after the start at sequence `follows`, and resume from the segments in `done`.
 
-    Shapes: `on_record` are the hashes of all segments and transcripts that the log names. Units: `spent_micro_usd` is
-    the cost of all attempts so far.
+    Shapes: `on_record` are the hashes of all segments and transcripts in the log. Units: `spent_micro_usd` is the cost
+    of all attempts so far.
     """
 
     attempt: int
@@ -58,19 +58,19 @@ class RunHistory(Generic[RefT]):
         return self._begun
 
     def start(self, sequence: int, attempt: int, delivery_count: int) -> None:
-        """An attempt was begun, on this delivery of its request."""
+        """Record that an attempt was begun on this delivery of its request."""
         self._begun, self._last_start = max(self._begun, attempt), sequence
         self._begun_on = max(self._begun_on, delivery_count)
 
     def add_segment(self, attempt: int, link: Link[RefT], usage: Usage) -> None:
-        """A segment of the transcript was published."""
+        """Record that a segment of the transcript was published."""
         if link.words.sha256 not in self._on_record:
             self._links.append(link)
             self._on_record.add(link.words.sha256)
         self._spend(attempt, usage)
 
     def schedule_retry(self, attempt: int, due: datetime, usage: Usage | None, transcript: RefT | None) -> None:
-        """An attempt failed and is retried."""
+        """Record that an attempt failed and is retried."""
         if attempt >= self._begun:
             self._due = due
         if transcript is not None:
@@ -78,11 +78,11 @@ class RunHistory(Generic[RefT]):
         self._spend(attempt, usage)
 
     def end(self) -> None:
-        """The run has its result, or failed for good."""
+        """Record that the run has its result, or failed for good."""
         self.is_over = True
 
     def plan(self, delivery_count: int, now: datetime, policy: RetryPolicy = ATTEMPTS) -> Plan[RefT]:
-        """What a worker that holds the request has to do, decided from the history alone."""
+        """Decide what a worker that holds the request has to do, from the history alone."""
         if self.is_over:
             return NothingToDo()
         following = next_attempt(self._begun, self._begun_on, self._due, delivery_count, now, policy)

@@ -1,4 +1,4 @@
-"""What the look-up of a claim in the cache leads to, decided from the newest facts about its assertion."""
+"""Decide the outcome of a claim's look-up in the cache, from the newest facts about its assertion."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from contracts.v1.ids import analysis_run_id
 from contracts.v1.job import AuditOptions, CachePreference, Volatility
 
 DECISIVE: Final = (AssertionAnalysisRequested, AssertionAnalysed, AssertionInvalidated)
-"""The newest of these about an assertion decide what serves it, and whether the newest run failed."""
+"""The events whose newest ones about an assertion decide a look-up, with whether the newest run failed."""
 LIFETIME: Final = timedelta(days=90)
-"""After it no analysis serves. Source: FH-56."""
+"""An older analysis is never used. Source: FH-56."""
 HORIZONS: Final[dict[Volatility, timedelta]] = {
     "FAST": timedelta(hours=1),
     "SLOW": timedelta(days=7),
@@ -24,7 +24,7 @@ HORIZONS: Final[dict[Volatility, timedelta]] = {
 }
 """How long an analysis is fresh. Source: FH-146."""
 LONGEST_RUN: Final = timedelta(minutes=15)
-"""After it a run without an end is taken for lost, and joined no more."""
+"""After this time a run without an end counts as lost, and is no longer joined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,17 @@ class Invalidated:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """What the log has about an assertion. An invalidation that took the newest analysis away is newer than others."""
+    """The newest facts about an assertion.
+
+    An invalidation that withdrew the newest analysis is not replaced by a later one of a single analysis.
+    """
 
     requested: Requested | None = None
     analysed: Analysed | None = None
     invalidated: Invalidated | None = None
 
     def apply(self, sequence: int, at: datetime, event: Event) -> Cached:
-        """With a newer fact."""
+        """This state after a newer fact."""
         match event:
             case AssertionAnalysisRequested():
                 return replace(self, requested=Requested(sequence, at, event))
@@ -78,26 +81,27 @@ class Cached:
 
     @property
     def open_run(self) -> UUID | None:
-        """The newest run that was requested, unless it succeeded: it is under way, or has failed."""
+        """The newest run that was requested, None if it succeeded: it is in progress or has failed."""
         requested, analysed = self.requested, self.analysed
         is_done = analysed is not None and requested is not None and analysed.sequence > requested.sequence
         return None if requested is None or is_done else requested.event.run_id
 
     @property
     def may_be_withdrawn_before(self) -> bool:
-        """Whether the newest invalidation is of another analysis, so that one before it may be of the newest."""
+        """Whether an earlier invalidation than the known one may have withdrawn the newest analysis."""
         if self.analysed is None or self.invalidated is None or self.invalidated.sequence < self.analysed.sequence:
             return False
         return not is_withdrawn(self.analysed, self.invalidated)
 
     def with_run_failed(self) -> Cached:
-        """Where the newest run that was requested has failed."""
+        """This state with the newest requested run marked as failed."""
         return self if self.requested is None else replace(self, requested=replace(self.requested, failed=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A claim of a job, which was requested at `job_sequence`. `assertion_id` None: its canonical form is empty.
+    """A claim that a job looks up. The job was requested at `job_sequence`; `assertion_id` is None if the claim's
+    canonical form is empty.
 
     `may_buy`: the job may pay for an analysis of this claim.
     """
@@ -113,7 +117,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An analysis serves. `stale`: it is past its horizon, or of another time than what was asked for."""
+    """An analysis is used. `stale`: it is past its horizon."""
 
     analysis_id: UUID
     stale: bool = False
@@ -121,7 +125,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A run is waited for. `own`: this job requested it, on an earlier delivery."""
+    """The job waits for a run. `own`: this job requested it, on an earlier delivery."""
 
     run_id: UUID
     own: bool = False
@@ -129,7 +133,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An analysis is to be requested, stored only behind the sequence `follows`; if that is refused, look again."""
+    """The job requests an analysis, as a once-event after `follows`; if the stream refuses it, look again."""
 
     run_id: UUID
     follows: int
@@ -138,33 +142,33 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Nothing serves, and nothing may be bought."""
+    """There is no usable analysis, and none may be bought."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """There is no claim: nothing is left of it after normalisation."""
+    """The claim's canonical form is empty, so it is no claim."""
 
 
 Outcome = Hit | Join | Request | Miss | Unusable
 
 
 def shape_of(options: AuditOptions) -> Shape:
-    """How thorough the analyses must be that a job asks for."""
+    """The shape of the analyses that a job's options ask for."""
     return Shape(scenarios=options.scenarios_per_claim, evidence=options.max_evidence_per_scenario, depth=options.depth)
 
 
 def look(now: datetime, asked: Asked, cached: Cached) -> Outcome:
-    """Decide what serves a claim: an analysis, somebody's run, a request of one's own, or nothing.
+    """Decide how a claim gets its analysis: a cached one, another job's run, a request of its own, or none.
 
-    A run is joined only if its shape covers what is asked; a larger one is requested behind it. So that the analyses of
-    an assertion never become smaller, the worker that gets such a request waits for the run before it.
+    A run is joined only if its shape covers what is asked; otherwise a larger one is requested after it. The worker
+    that gets such a request waits for the run before it, so that the analyses of an assertion never become smaller.
     """
     if asked.assertion_id is None:
         return Unusable()
     requested, analysed = cached.requested, cached.analysed
     if requested is not None and requested.event.requested_by == asked.job_id:
-        return Join(requested.event.run_id, own=True)  # done, failed or under way: it is not bought again
+        return Join(requested.event.run_id, own=True)  # done, failed or in progress: it is not bought again
     usable = analysed is not None and _is_usable(now, asked, analysed, cached.invalidated)
     fresh = usable and analysed is not None and now - analysed.at < _find_horizon(asked, analysed)
     if analysed is not None and usable and _takes_hit(asked, cached, fresh=fresh):
@@ -184,7 +188,7 @@ def look(now: datetime, asked: Asked, cached: Cached) -> Outcome:
 
 
 def fall_back(now: datetime, asked: Asked, cached: Cached) -> UUID | None:
-    """The analysis that serves, marked as stale, if the one that is waited for fails; None: then the claim fails."""
+    """The analysis to use, marked as stale, if the awaited run fails; None: the claim fails then."""
     analysed = cached.analysed
     if analysed is None or not _is_usable(now, asked, analysed, cached.invalidated):
         return None
@@ -192,7 +196,7 @@ def fall_back(now: datetime, asked: Asked, cached: Cached) -> UUID | None:
 
 
 def is_withdrawn(analysed: Analysed, invalidated: Invalidated | None) -> bool:
-    """Whether the newest invalidation of the assertion took this analysis away."""
+    """Whether the newest invalidation of the assertion withdrew this analysis."""
     if invalidated is None or invalidated.sequence < analysed.sequence:
         return False
     return invalidated.event.analysis_id in (None, analysed.event.analysis_id)
@@ -209,7 +213,7 @@ def _find_horizon(asked: Asked, analysed: Analysed) -> timedelta:
 
 
 def _takes_hit(asked: Asked, cached: Cached, *, fresh: bool) -> bool:
-    """Whether a usable analysis is what the account prefers."""
+    """Whether the account's preference accepts a usable analysis."""
     match asked.preference:
         case "SKIP_CACHE":  # unless it was requested later than the job
             requested, analysed = cached.requested, cached.analysed

@@ -1,4 +1,4 @@
-"""What a job reserves and what it is charged when it ends. Units: millionths of a US dollar."""
+"""The amounts that a job reserves and is charged when it ends. Units: millionths of a US dollar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contracts.v1.job import AuditOptions, AuditPrices, JobOutcome
 
 
 class StepState(Enum):
-    """How far a paid step of a job is. FREE: it is not the job's own, or was found in the cache."""
+    """The state of a paid step of a job. FREE: another job pays for it, or it was found in the cache."""
 
     FREE = "FREE"
     STARTED = "STARTED"
@@ -21,10 +21,10 @@ class StepState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A job's steps.
+    """The states of a job's steps.
 
-    Shapes: `analyses` are of the claims that the job itself requested. They are STARTED from the request on, since an
-    analysis goes on to its end whatever becomes of the job.
+    Shapes: `analyses` are those that the job itself requested. They are STARTED from the request on, since an analysis
+    goes on to its end even if the job is cancelled.
     """
 
     extract: StepState = StepState.FREE
@@ -33,7 +33,7 @@ class Steps:
 
 
 def compute_least(prices: AuditPrices) -> int:
-    """What a job costs if nothing is newly analysed; below that none is accepted."""
+    """The cost of a job without new analyses; with less credit no job is accepted."""
     return prices.extract_micro_usd + prices.assess_micro_usd
 
 
@@ -43,7 +43,7 @@ def compute_most(prices: AuditPrices, options: AuditOptions) -> int:
 
 
 def count_affordable(request: JobRequested) -> int:
-    """How many claims the job's reservation allows to be newly analysed."""
+    """The number of new analyses that the job's reservation can pay for."""
     if request.mode == "CACHE_ONLY" or not request.options.browsing:
         return 0
     left = request.reserved_micro_usd - compute_least(request.prices)
@@ -52,10 +52,10 @@ def count_affordable(request: JobRequested) -> int:
 
 
 def split_charge(request: JobRequested, outcome: JobOutcome, steps: Steps) -> CostBreakdown:
-    """What a job is charged for each stage.
+    """The charge of a job by stage.
 
-    SUCCEEDED pays for the steps that were done, FAILED for nothing. CANCELED pays for those that were done or are under
-    way; otherwise cancelling late and asking again would be cheaper than finishing.
+    SUCCEEDED pays for the steps that were done, FAILED for nothing. CANCELED pays for those that were done or are in
+    progress; otherwise cancelling late and asking again would be cheaper than finishing.
     """
     paid: set[StepState] = set()
     if request.mode == "CREDIT" and outcome != "FAILED":
@@ -70,5 +70,5 @@ def split_charge(request: JobRequested, outcome: JobOutcome, steps: Steps) -> Co
 
 
 def compute_charge(request: JobRequested, outcome: JobOutcome, steps: Steps) -> int:
-    """What a job is charged, never more than it reserved."""
+    """The charge of a job, never more than it reserved."""
     return min(split_charge(request, outcome, steps).total, request.reserved_micro_usd)

@@ -1,4 +1,4 @@
-"""What follows once all runs that a job waits for have ended. Deterministic, so replicas and replays agree."""
+"""Decide what follows once all runs that a job waits for have ended. Deterministic, so replicas and replays agree."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ CLAIM_FAILURES: Final = frozenset(
         "WITHDRAWN",
     }
 )
-"""What a run's `reason` may become as the failure of a claim. Source: FH-156."""
+"""The reasons of failed runs that are kept as failures of claims. Source: FH-156."""
 _OF_JOB: Final[Mapping[str, Code]] = {
     "MODEL_REFUSED": "MODEL_REFUSED",
     "INVALID_ANSWER": "INVALID_ANSWER",
     "COST_LIMIT": "COST_LIMIT",
 }
-"""Failures of claims that are the job's too; with all others a service was not available."""
+"""The codes of a job by the failure of its claims or steps; for all others it is SERVICE_UNAVAILABLE."""
 
 
 def resolve(job: Job) -> JobResolved | JobEnded | None:
@@ -61,7 +61,7 @@ def find_failure(failed: RunFailed) -> Code:
 
 
 def _resolve_claim(job: Job, claim: PlannedClaim) -> ResolvedClaim:
-    """A claim whose run has ended: where it failed, an older analysis serves if there is one."""
+    """Resolve a claim whose run has ended: if the run failed, an older analysis is used if there is one."""
     number = claim.number
     if claim.outcome == "UNUSABLE":
         return ResolvedClaim(number=number, failure="NOT_A_CLAIM")

@@ -1,6 +1,6 @@
-"""An account's credit of one month.
+"""An account's credit for one month.
 
-Every entry is computed from the newest one, and the stream stores it only if that is still the newest.
+Every entry is computed from the newest one, and the stream stores the entry only if that one is still the newest.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from contracts.v1.credit import CreditEntry, Reservation
 from contracts.v1.ids import period_id
 
 EXTRACTIONS_PER_DAY: Final = 50
-"""Jobs of mode CACHE_ONLY of one account on one UTC day. Source: FH-42."""
+"""Limit of jobs in mode CACHE_ONLY per account and UTC day. Source: FH-42."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an account may use: money a month, None for no limit, and open jobs. `hard`: nothing is bought beyond."""
+    """An account's limits: credit a month (None for no limit) and open jobs. `hard`: the credit cannot be exceeded."""
 
     limit_micro_usd: int | None
     hard: bool
@@ -29,19 +29,19 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """No entry: too little credit, too many open jobs, or too many extractions today."""
+    """The job is refused: too little credit, too many open jobs, or too many extractions today."""
 
     why: Literal["CREDIT", "OPEN_JOBS", "EXTRACTION_QUOTA"]
 
 
 @dataclass(frozen=True, slots=True)
 class AlreadyOpen:
-    """The job has its reservation."""
+    """The job already has a reservation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A month of an account as its newest entry left it.
+    """An account's credit in a month, as of its newest entry.
 
     Shapes: `month` e.g. `2026-12`; `follows` is the sequence of the entry, 0 if there is none yet. Units: all amounts
     are millionths of a US dollar.
@@ -54,7 +54,7 @@ class Period:
 
     @property
     def used(self) -> int:
-        """What was charged and adjusted."""
+        """The sum of charges and adjustments."""
         return self.last.used_micro_usd if self.last is not None else 0
 
     @property
@@ -64,19 +64,19 @@ class Period:
 
     @property
     def reserved(self) -> int:
-        """What all open reservations come to."""
+        """The sum of all open reservations."""
         return sum(each.micro_usd for each in self.open)
 
     def left(self, limit: int | None) -> int | None:
-        """What can still be reserved, never below 0; None: without limit."""
+        """The amount that can still be reserved, never below 0; None without a limit."""
         return None if limit is None else max(0, limit - self.used - self.reserved)
 
     def find(self, job: UUID) -> Reservation | None:
-        """The open reservation of a job."""
+        """The open reservation of a job, None if it has none."""
         return next((each for each in self.open if each.job_id == job), None)
 
     def extractions_on(self, day: date) -> int:
-        """How many extractions were made on a day; a day before the last counted one counts as that."""
+        """The number of extractions on a day; of a day before the last counted one, those of that last one."""
         if self.last is None or self.last.extraction_day is None or self.last.extraction_day < day:
             return 0
         return self.last.extractions
@@ -85,9 +85,9 @@ class Period:
 def reserve(
     period: Period, terms: Terms, job: UUID, *, most: int, least: int, open_elsewhere: int = 0
 ) -> CreditPosted | Refused | AlreadyOpen:
-    """Reserve what a job can cost at most, on a hard limit no more than what is left, and nothing below `least`.
+    """Reserve the most that a job can cost, or what is left under a hard limit; refuse if that is below `least`.
 
-    `open_elsewhere` counts the account's open jobs that are not in this period: of the month before, or CACHE_ONLY.
+    `open_elsewhere` counts the account's open jobs without a reservation here: of the month before, or CACHE_ONLY.
     """
     if period.find(job) is not None:
         return AlreadyOpen()
@@ -102,7 +102,7 @@ def reserve(
 
 
 def settle(period: Period, job: UUID, charged: int) -> CreditPosted | None:
-    """Charge an open job, never more than it reserved; None: it is not open any more."""
+    """Charge an open job, never more than it reserved; None if it has no open reservation."""
     found = period.find(job)
     if found is None:
         return None
@@ -111,18 +111,18 @@ def settle(period: Period, job: UUID, charged: int) -> CreditPosted | None:
 
 
 def release(period: Period, job: UUID) -> CreditPosted | None:
-    """Give back the reservation of an open job; None: it is not open any more."""
+    """Give back the reservation of an open job; None if it has none."""
     found = period.find(job)
     return None if found is None else _post(period, "RELEASED", job, found.micro_usd, open_=_without(period, job))
 
 
 def close_reservation(period: Period, job: UUID, charged: int) -> CreditPosted | None:
-    """Charge a job that has ended, or give its reservation back; None: it is not open any more."""
+    """Charge a job that has ended, or give its reservation back; None if it has no open reservation."""
     return settle(period, job, charged) if charged else release(period, job)
 
 
 def extract(period: Period, terms: Terms, job: UUID, day: date) -> CreditPosted | Refused:
-    """Count a job of mode CACHE_ONLY, which costs nothing, on a UTC day."""
+    """Count a job of mode CACHE_ONLY, which costs nothing, for a UTC day; refuse above the day's limit."""
     count = period.extractions_on(day)
     if count >= EXTRACTIONS_PER_DAY:
         return Refused("EXTRACTION_QUOTA")
@@ -132,7 +132,7 @@ def extract(period: Period, terms: Terms, job: UUID, day: date) -> CreditPosted 
 
 
 def adjust(period: Period, terms: Terms, adjustment: UUID, amount: int) -> CreditPosted:
-    """Correct what was used by an operator's order, not below 0, and take over the account's present terms."""
+    """Change the used amount by an operator's order, not below 0, and apply the account's present terms."""
     added = max(amount, -period.used)
     return _post(period, "ADJUSTED", adjustment, added, used=period.used + added, terms=terms)
 

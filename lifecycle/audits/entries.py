@@ -1,4 +1,4 @@
-"""An entry of the catalogue, folded from its events, and what the next edit of it is. Pure."""
+"""Fold an entry of the catalogue from its events, and decide what makes it stale and when it is renewed. Pure."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ STALE_BY: Final[Mapping[StaleTrigger, tuple[StalePart, ...]]] = {
 EVIDENCE: Final = "EVIDENCE"
 """The type of flags that suggest evidence."""
 SUBMITTED: Final = "CLAIM"
-"""The type of flags that submit a claim, for the entry that it would have."""
+"""The type of flags that submit a claim, for the entry that the claim would have."""
 MANY_FLAGS: Final = 5
-"""So many accounts that object to an entry since its newest analysis make its risk stale before anybody decides."""
+"""When this many accounts object to an entry after its newest analysis, its risk is stale before a decision."""
 SCORE_MOVED: Final = 10
-"""A publisher's score that moved by more than this makes stale what was judged by it. Units: points of 100."""
+"""A change of a publisher's score by more than this makes the judgements based on it stale. Units: points of 100."""
 MANY_STALE: Final = 1_000
-"""So many stale entries are not analysed again by themselves at night; each is when somebody asks for its claim."""
+"""With this many stale entries, none is analysed again at night, only when somebody asks for its claim."""
 _NIGHT: Final = range(1, 5)
 """Hours in UTC."""
 
 
 class StaleEntry(Protocol):
-    """An entry that is not as it should be."""
+    """An entry with stale parts."""
 
     @property
     def stale(self) -> Collection[str]:
@@ -48,20 +48,20 @@ S = TypeVar("S", bound=StaleEntry)
 
 
 class Readers(NamedTuple):
-    """Who made a claim known: succeeded jobs that are no drafts, of articles at addresses, and by so many accounts."""
+    """The jobs that made a claim known: succeeded ones of articles at public addresses, and the number of accounts."""
 
     public_jobs: int
     accounts: int
 
 
 def may_be_published(readers: Readers) -> bool:
-    """Whether a claim may get a page: it stands at a public address, or more than one account asked. Never a draft."""
+    """Whether a claim may get a page: it is in a public article, or several accounts asked for it. No draft counts."""
     return readers.public_jobs > 0 or readers.accounts > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry as its newest edit left it. Shapes: `words` None of the newest edit: they have expired."""
+    """An entry after its newest edit. Shapes: the edit's `words` are None if they have expired."""
 
     published: EntryPublished
     newest: EditMade | None = None
@@ -80,13 +80,13 @@ class Entry:
 
     @property
     def published_words(self) -> EntryWords:
-        """What it said first, and says again once the words of its newest edit have expired."""
+        """The words it was published with, which it has again once those of its newest edit have expired."""
         first = self.published
         return EntryWords(entry_id=first.entry_id, wording=first.wording, domain=first.domain)
 
 
 def fold_entry(newest: Iterable[tuple[int, Event]]) -> Entry | None:
-    """An entry from the newest event of each kind with its sequence; None: it was not published."""
+    """Fold an entry from the newest event of each kind, with its sequence; None if it was not published."""
     published: EntryPublished | None = None
     edit: EditMade | None = None
     edited_at = staled_at = 0
@@ -104,7 +104,7 @@ def fold_entry(newest: Iterable[tuple[int, Event]]) -> Entry | None:
 
 
 class Change(NamedTuple):
-    """The next edit, without the places of its words."""
+    """An edit, with its words and not the references to them."""
 
     edit_type: EditType
     before: EntryWords
@@ -114,7 +114,7 @@ class Change(NamedTuple):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What differs."""
+        """The names of the fields that the edit changes."""
         names = tuple(
             name for name in ("wording", "domain", "summary") if getattr(self.before, name) != getattr(self.after, name)
         )
@@ -122,20 +122,20 @@ class Change(NamedTuple):
 
     @property
     def changes_words(self) -> bool:
-        """Whether it says something else afterwards."""
+        """Whether the edit changes the entry's words."""
         return self.before != self.after
 
 
 def words_until(now: datetime) -> datetime:
-    """When words written now expire."""
+    """The expiry of words that are written now."""
     return now + WORDS_KEPT
 
 
 def choose_renewals(stale: Sequence[S], now: datetime, most: int) -> list[S]:
-    """Which of at most `MANY_STALE` stale entries are analysed again now, in order.
+    """The entries of `stale` (at most `MANY_STALE` of them) to analyse again now, at most `most`, in order.
 
-    Those that were edited are at once, others at night if they are few. What is stale because instructions are new
-    waits until somebody asks for the claim: that is all of the catalogue at once. Source: requirement FH-127.
+    Edited ones are analysed at once, others at night if they are few. Entries that are stale because of new
+    instructions wait until somebody asks for the claim, since that is the whole catalogue. Source: requirement FH-127.
     """
     edited = [each for each in stale if "SUMMARY" in each.stale]
     is_night = now.astimezone(UTC).hour in _NIGHT and len(stale) < MANY_STALE

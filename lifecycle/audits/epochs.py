@@ -1,6 +1,6 @@
-"""Epochs of publishers' scores: one for each ISO week, whose number is 100 times the year plus the week.
+"""Epochs of publishers' scores: one for each ISO week, numbered 100 * year + week.
 
-All in UTC and from the calendar alone, so no clock change moves a week. Source: requirement FH-128.
+All times are UTC and derived from the calendar, so no clock change moves a week. Source: requirement FH-128.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, NamedTuple
 
 NO_EPOCH: Final = 0
-"""Before the first epoch is closed."""
+"""The number while no epoch is closed."""
 _WEEK: Final = timedelta(days=7)
 _CLOSES: Final = timedelta(days=13, hours=2)
 _LAST_RATINGS: Final = timedelta(days=13)
 
 
 class Epoch(NamedTuple):
-    """An ISO week, begun at `begins`.
+    """An ISO week that begins at `begins`.
 
-    Its analyses are those until `ends`. It closes on the Sunday after it at 02:00; ratings count that were made until
-    two hours before, and no later than those of the epoch before.
+    It counts the analyses of the week itself, and closes on the Sunday after it at 02:00. It counts the ratings of the
+    week from `rated_since` until `rated_until`, two hours before it closes.
     """
 
     number: int
@@ -27,42 +27,42 @@ class Epoch(NamedTuple):
 
     @property
     def ends(self) -> datetime:
-        """The moment that the next week begins."""
+        """The beginning of the next week."""
         return self.begins + _WEEK
 
     @property
     def rated_until(self) -> datetime:
-        """Ratings from then on belong to the next epoch."""
+        """The end of its ratings: later ones belong to the next epoch."""
         return self.begins + _LAST_RATINGS
 
     @property
     def rated_since(self) -> datetime:
-        """Ratings before belong to earlier epochs."""
+        """The beginning of its ratings: earlier ones belong to earlier epochs."""
         return self.rated_until - _WEEK
 
     @property
     def closes(self) -> datetime:
-        """From then on it can be computed: all that it counts is stored since days or hours."""
+        """The time from which it can be computed: everything it counts was stored at least two hours before."""
         return self.begins + _CLOSES
 
     def next(self) -> Epoch:
-        """The week after it."""
+        """The epoch after this one."""
         return epoch_at(self.ends)
 
 
 def epoch_at(moment: datetime) -> Epoch:
-    """The week that a moment lies in."""
+    """The epoch that contains a moment."""
     year, week, _ = moment.astimezone(UTC).isocalendar()
     return _of_week(year, week)
 
 
 def epoch_of(number: int) -> Epoch:
-    """The week of a number. Raises: ValueError: there is no such week."""
+    """The epoch with a number. Raises: ValueError: there is no such week."""
     return _of_week(*divmod(number, 100))
 
 
 def find_due(now: datetime, closed: int, first_analysed: datetime | None, first_rated: datetime | None) -> Epoch | None:
-    """The next epoch to close; None: none is due yet, or there is nothing that could be counted."""
+    """The next epoch to close; None if none is due yet, or if there was never anything to count."""
     if closed:
         due = epoch_of(closed).next()
     else:

@@ -1,4 +1,4 @@
-"""Whether a request is new, a repetition, or a misuse of its key, and how a new one is paid for."""
+"""Decide whether a request is new, a repetition or a misuse of its idempotency key, and how a new one is paid for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY_LIFETIME: Final = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class NewRequest:
-    """The key is free; its binding follows the sequence `follows`."""
+    """The key is free; the event that binds it follows the sequence `follows`."""
 
     follows: int
 
@@ -31,7 +31,7 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class OtherBody:
-    """The key names a job that was requested with another body."""
+    """The key belongs to a job that was requested with another body."""
 
 
 def look_up_key(
@@ -39,8 +39,8 @@ def look_up_key(
 ) -> NewRequest | Repetition | OtherBody:
     """Decide by the key's newest binding, which is stored at `sequence`; None and 0 if there is none.
 
-    The same decision is made again after a refused batch: a repetition then is what another process stored meanwhile,
-    and a new request says that only the balance has moved.
+    The decision is made again after a refused batch: a repetition means that another process stored the request
+    meanwhile, and a new request that only the balance has changed.
     """
     if bound is None or bound.expires_at <= now:
         return NewRequest(sequence)
@@ -49,7 +49,7 @@ def look_up_key(
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job that is to be accepted on a UTC day."""
+    """A job to accept on a UTC day."""
 
     job_id: UUID
     options: AuditOptions
@@ -58,10 +58,10 @@ class NewJob:
 
 
 def book(period: Period, terms: Terms, job: NewJob, *, open_elsewhere: int) -> CreditPosted | Refused:
-    """The entry that a new job begins with: RESERVED in mode CREDIT, EXTRACTION in mode CACHE_ONLY, or a refusal.
+    """The first credit entry of a new job: RESERVED in mode CREDIT, EXTRACTION in mode CACHE_ONLY, or a refusal.
 
-    `cache_only` spends no credit at any balance; `allow_partial` does without where too little is left. An entry of the
-    job itself would mean that it was accepted before, so there is none. `open_elsewhere` is as in `reserve`.
+    `cache_only` never spends credit; `allow_partial` does without credit if too little is left. A new job has no entry
+    of its own yet. `open_elsewhere` is as in `reserve`.
     """
     preference = job.options.cache_preference
     if preference != "CACHE_ONLY":

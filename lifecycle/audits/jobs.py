@@ -1,4 +1,4 @@
-"""One job, folded from its events: what its worker does next, and what it is charged."""
+"""Fold one job from its events: what its worker does next, and what the job is charged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lifecycle.audits.runs import ASSESS, EXTRACT
 
 
 class JobStep(Enum):
-    """What a worker does with a job."""
+    """The next thing that a worker does for a job."""
 
     FETCH = "FETCH"
     EXTRACT = "EXTRACT"
@@ -39,10 +39,10 @@ class JobStep(Enum):
 
 @dataclass(slots=True)
 class Job:
-    """One job. Events may arrive twice and, for the runs that it waits for, in any order; the first of each counts.
+    """One job. Events may arrive twice, and those of its runs in any order; the first of each kind counts.
 
-    Shapes: `started` are runs that began an attempt; `bought` are analyses that the job requested, known before its
-    plan names them; `ended` are results and failures by run.
+    Shapes: `started` are runs that began an attempt; `bought` are the runs of analyses that the job requested, even
+    before its plan names them; `ended` are results and failures by run.
     """
 
     job_id: UUID
@@ -57,7 +57,7 @@ class Job:
     ended: dict[UUID, AssertionAnalysed | RunFailed] = field(default_factory=dict)
 
     def apply(self, event: Event) -> None:
-        """Apply the next event; other jobs' change nothing, and runs that the job does not wait for do no harm."""
+        """Apply the next event; events of other jobs change nothing, and those of other runs do no harm."""
         match event:
             case JobRequested(job_id=self.job_id):
                 self.requested = self.requested or event
@@ -84,7 +84,7 @@ class Job:
 
     @property
     def next_step(self) -> JobStep:
-        """What its worker does next, by the last thing that was stored."""
+        """The next step of its worker, after the last result that was stored."""
         if self.over is not None:
             return JobStep.NOTHING
         if self.resolved is not None:
@@ -102,24 +102,24 @@ class Job:
         return frozenset(each.run_id for each in claims if each.run_id is not None)
 
     def purchase_subjects(self) -> tuple[str, ...]:
-        """The subjects of the analyses that its worker requests one by one before it stores its plan."""
+        """The subjects of the analyses that its worker may request, one by one, before it stores its plan."""
         claims = self.extracted.claims if self.extracted is not None and self.planned is None else ()
         return tuple(dict.fromkeys(f"{AssertionAnalysisRequested.SUBJECT}.{each.assertion_id}" for each in claims))
 
     def charge(self, outcome: JobOutcome, *, assessed: bool = False) -> int:
-        """What the job is charged if it ends like this; `assessed`: its last step was done just now.
+        """The charge of the job if it ends with this outcome; `assessed`: its last step has just been done.
 
         Units: millionths of a US dollar.
         """
         return 0 if self.requested is None else compute_charge(self.requested, outcome, self._list_steps(assessed))
 
     def split_charge(self, outcome: JobOutcome, *, assessed: bool = False) -> CostBreakdown:
-        """The same by stage."""
+        """The charge by stage."""
         assert self.requested is not None, "only a job that was requested costs anything"
         return split_charge(self.requested, outcome, self._list_steps(assessed))
 
     def cancel(self) -> JobEnded | None:
-        """The end of a job that its account cancels; None: it is over, or there is none."""
+        """The event that ends a job which its account cancels; None if it is over or was never requested."""
         if self.over is not None or self.requested is None:
             return None
         return JobEnded(job_id=self.job_id, outcome="CANCELED", charged_micro_usd=self.charge("CANCELED"))
@@ -144,9 +144,9 @@ class Job:
 
 
 def needs_assessment(mode: Mode, *, analysed: int, missing: int, failed: int) -> bool:
-    """Whether the article is assessed over so many claims of each kind.
+    """Whether to assess the article, given the numbers of its claims by state.
 
-    Not if no claim has an analysis, nor where nothing may be bought and an analysis is missing.
+    Not if claims exist but none has an analysis, nor if nothing may be bought and an analysis is missing.
     """
     if mode == "CACHE_ONLY" and missing:
         return False

@@ -1,4 +1,4 @@
-"""What audits and the catalogue should reach, and what becomes of causes of errors. Pure."""
+"""The targets of quality metrics for audits and the catalogue, and the status of error patterns. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final, Literal, NamedTuple
 
 ALL: Final = "ALL"
 CORRECTNESS: Final = "VERDICT_CORRECTNESS"
-"""The share of verdicts that people who know the answers found right, by what made them."""
+"""The metric: the share of verdicts that people who know the answers found right, by model and rules."""
 
 
 class Target(NamedTuple):
-    """What a metric should reach, or stay below if `at_most`; it counts from so many cases on."""
+    """The value a metric should reach, or not exceed if `at_most`; it applies from `least` cases on."""
 
     value: float
     at_most: bool = False
@@ -27,11 +27,11 @@ TARGETS: Final[Mapping[str, Target]] = {
     "EVIDENCE_CONFIRMED": Target(0.8, least=20),
     "ENTRIES_STALE": Target(0.2, at_most=True, least=20),
 }
-"""By metric. The first, third and fourth are those of requirement FH-142; the others are the operator's to judge."""
+"""By metric. The first, third and fourth are from requirement FH-142; the others are guides for the operator."""
 
 
 def find_target(type_: str, n: int) -> Target | None:
-    """What a metric of so many cases should reach; None: they are too few."""
+    """The target of a metric over `n` cases; None if they are too few."""
     target = TARGETS[type_]
     return target if n >= target.least else None
 
@@ -47,5 +47,5 @@ def misses(value: float, target: float | None, *, at_most: bool) -> bool:
 
 
 def decide_status(frequency: int) -> Literal["OPEN", "FIXED"]:
-    """A cause that a whole week did not meet is taken for mended."""
+    """The status of an error pattern after a week in which it was met `frequency` times: 0 means fixed."""
     return "OPEN" if frequency else "FIXED"

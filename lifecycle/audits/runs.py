@@ -1,4 +1,4 @@
-"""One run of an audit's step, folded from its events; what comes next is decided by the rules that all runs share."""
+"""Fold one run of an audit's step from its events; the rules that all runs share decide what comes next."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ANALYSE: Final[StepName] = "CLAIM_AUDIT/analyse"
 ASSESS: Final[StepName] = "CLAIM_AUDIT/assess"
 
 RunResult = AssertionAnalysed | JobEnded | JobExtracted
-"""The facts that a run ends in if it succeeds; their keys are not the run's."""
+"""The facts that a successful run ends with; their keys are not the run's id."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Run:
     failure: RunFailed | None = None
 
     def apply(self, sequence: int, event: Event) -> None:
-        """Apply the next event of the log; those of other runs change nothing, nor do repetitions."""
+        """Apply the next event of the log; events of other runs and repetitions change nothing."""
         match event:
             case RunStarted(run_id=self.run_id):
                 self.history.start(sequence, event.attempt, event.delivery_count)
@@ -64,7 +64,7 @@ class Run:
 
 
 def fold_run(run_id: UUID, facts: Iterable[tuple[int, Event]]) -> Run:
-    """A run from its own events and the facts that it may have ended in, each with its sequence."""
+    """Fold a run from its own events and the facts that it may have ended with, each with its sequence."""
     run = Run(run_id)
     for sequence, event in facts:
         run.apply(sequence, event)

@@ -1,7 +1,7 @@
-"""The track record of publishers of cited sources, from what later analyses found. Pure.
+"""The track records of publishers of cited sources, computed from what later analyses found. Pure.
 
-A citation is judged by the next analysis of its claim, never by the one that cites it, so a score does not confirm
-itself. Source: requirements FH-129 to FH-135.
+A citation is judged by the next analysis of its claim, never by the one that cites the source, so a score does not
+confirm itself. Source: requirements FH-129 to FH-135.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from uuid import UUID
 
 UNKNOWN: Final = "unknown"
 INITIAL: Final[Mapping[str, int]] = {"journal": 70, UNKNOWN: 30}
-"""What a publisher of a type begins with; a type that is named nowhere begins as an unknown one."""
+"""The initial score by type of publisher; an unlisted type has that of an unknown one."""
 PARTS: Final[Mapping[str, int]] = {
     "accuracy": 50,
     "correction_policy": 20,
@@ -23,19 +23,19 @@ PARTS: Final[Mapping[str, int]] = {
     "bias_transparency": 10,
     "longevity": 5,
 }
-"""Per cent of the score that each part decides. Accuracy is computed each week, people rate the rest."""
+"""The weight of each part of the score in per cent. Accuracy is computed each week, people rate the others."""
 CENTRAL: Final = 2
-"""How many others a claim counts for that is central to an article."""
+"""The weight of a claim that is central to an article; other claims have weight 1."""
 _DIRECTIONS: Final[Mapping[str, bool]] = {"SUPPORTED": True, "REFUTED": False}
 _HALF: Final = Decimal("0.5")
 
 
 Why = Literal["INITIAL", "COMPUTED", "SET"]
-"""What a score is: its type's, the formula's, or what people set."""
+"""Where a score comes from: the publisher's type, the formula, or people who set it."""
 
 
 class Band(StrEnum):
-    """What a score is called."""
+    """The name of a range of scores."""
 
     EXCEPTIONAL = "Exceptional"
     RELIABLE = "Reliable"
@@ -49,10 +49,10 @@ _BANDS: Final = ((90, Band.EXCEPTIONAL), (70, Band.RELIABLE), (50, Band.ACCEPTAB
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is counted of a publisher.
+    """The counts of a publisher's citations.
 
-    Shapes: `total` citations were judged, `correct` of them agree; the weights count each by its claim's importance.
-    `citations` counts all, `claims` those that began to cite it.
+    Shapes: `total` citations were judged, `correct` of them agree with the later analysis; the weighted counts use the
+    weight of the claim. `citations` counts all citations, `claims` the claims that began to cite the publisher.
     """
 
     correct: int = 0
@@ -68,7 +68,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What people say of a publisher; None: nobody has. Units: 0 to 100. `score` stands instead of the formula."""
+    """People's rating of a publisher; None: not rated. Units: 0 to 100. `score` replaces the formula."""
 
     type: str = UNKNOWN
     correction_policy: int | None = None
@@ -85,7 +85,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A source that an analysis cites. `family`: sources of one number in one analysis are mirrors of each other."""
+    """A source that an analysis cites. Sources of an analysis with the same `family` are mirrors of each other."""
 
     publisher_id: UUID
     domain: str
@@ -98,8 +98,8 @@ class Cited:
 class Concluded:
     """An analysis of the week.
 
-    Shapes: `before` are the citations of the analysis of the same claim before it, `recommended` is the scenario
-    that its roll-up stood on; without one, nothing is judged.
+    Shapes: `before` are the citations of the previous analysis of the same claim, `recommended` is the scenario that
+    the previous roll-up was based on; without one, nothing is judged.
     """
 
     rollup: str
@@ -110,14 +110,14 @@ class Concluded:
 
 
 def compute_accuracy(correct: int, total: int) -> Decimal:
-    """The share of correct citations; a half if none was judged."""
+    """The share of correct citations; 0.5 if none was judged."""
     return Decimal(correct) / Decimal(total) if total else _HALF
 
 
 def compute_score(record: Record, rating: Rating | None, initial: Mapping[str, int] = INITIAL) -> tuple[Decimal, Why]:
-    """A score from 0 to 100 with one decimal, and why it is that.
+    """A score from 0 to 100 with one decimal, and where it comes from.
 
-    A part that nobody rated counts as what the publisher's type begins with.
+    An unrated part counts as the initial score of the publisher's type.
     """
     rated = rating or Rating()
     if rated.score is not None:
@@ -132,22 +132,22 @@ def compute_score(record: Record, rating: Rating | None, initial: Mapping[str, i
 
 
 def find_band(score: Decimal) -> Band:
-    """What a score is called."""
+    """The band of a score."""
     return next((band for least, band in _BANDS if score >= least), Band.UNRELIABLE)
 
 
 def compute_credibility(score: Decimal) -> Decimal:
-    """A source's credibility, as a share. It is never a model's number."""
+    """A source's credibility from 0 to 1, by its publisher's score and never by a model."""
     return score / 100
 
 
 def weigh_relevance(relevance: Decimal, score: Decimal) -> Decimal:
-    """A source's relevance, weighed by its publisher's score."""
+    """A source's relevance, weighted by its publisher's score."""
     return relevance * compute_credibility(score)
 
 
 def count_week(analyses: Iterable[Concluded]) -> dict[UUID, Record]:
-    """What the analyses of a week add to each publisher's record."""
+    """The counts that the analyses of a week add to each publisher's record."""
     counted: dict[UUID, Record] = {}
     for each in analyses:
         known = {cited.publisher_id for cited in each.before}
@@ -179,6 +179,6 @@ def _count_families_once(citations: Sequence[Cited]) -> list[Cited]:
 
 
 def _stands_alone(publisher: UUID, citations: Sequence[Cited]) -> bool:
-    """Whether nothing but a publisher and its mirrors is evidence."""
+    """Whether all evidence is of a publisher and its mirrors."""
     families = {each.family for each in citations if each.publisher_id == publisher}
     return all(each.publisher_id == publisher or each.family in families for each in citations)

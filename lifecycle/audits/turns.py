@@ -1,4 +1,4 @@
-"""When a requested analysis may begin: after the one before it, so that the analyses of an assertion only grow."""
+"""Decide when a requested analysis may begin: after the one before it, so the analyses of an assertion only grow."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SHORTEST_WAIT_S: Final = 3.0
 class AnalysisTurn:
     """One requested analysis among the others of its assertion. Events are applied in the order of the log.
 
-    Shapes: `requested` None: the log does not show it yet. `before` is the request that it follows, if it follows one;
-    `latest` the newest analysis. `is_done`: it has its result.
+    Shapes: `requested` is None until its request was read from the log; `before` is the request that it follows, if
+    any; `latest` is the newest analysis; `is_done`: it has its result.
     """
 
     run_id: UUID
@@ -46,16 +46,15 @@ class AnalysisTurn:
 
     @property
     def awaited(self) -> UUID | None:
-        """The run that goes first and has no result."""
+        """The run before this one if it has no result yet."""
         if self.before is None or self.before.event.run_id in self._ended:
             return None
         return self.before.event.run_id
 
     def wait_s(self, now: datetime, *, failed: bool) -> float:
-        """Seconds until it is worth looking again; 0: it may begin. `failed`: the awaited run has failed.
+        """Seconds until the next check; 0 if the analysis may begin. `failed`: the awaited run has failed.
 
-        A run that is lost is awaited as long as others would join it. The wait grows with its age, so it is looked for
-        a few times only.
+        A lost run is awaited as long as others would join it. The wait grows with its age, so there are few checks.
         """
         if self.awaited is None or self.before is None or failed:
             return 0.0
@@ -64,5 +63,5 @@ class AnalysisTurn:
         return max(SHORTEST_WAIT_S, min(age_s / 2, left_s)) if left_s > 0 else 0.0
 
     def grow(self, shape: Shape) -> Shape:
-        """The shape to analyse with: as asked, and never smaller than that of the newest analysis."""
+        """The shape to analyse with: at least `shape` and that of the newest analysis."""
         return shape if self.latest is None else shape.join(self.latest.event.shape)

@@ -1,9 +1,9 @@
-"""Which words of a job are removed when it is over.
+"""Decide which words of a job are removed when it is over.
 
-Texts lie under their hash, so the same article would be one text for two jobs. A job's article therefore lies in a
-folder of the job, and removing one job's words leaves another's. What goes when the job is over lies in one folder, so
-that it is removed at once: the article that was fetched, and what the models of its own steps were sent and answered.
-An article that was sent as text is read from its request, which names the job and is kept until its hour.
+Texts are stored under their hash, so the same article would be one text for two jobs. A job's article is therefore in
+a folder of the job, and removing one job's words keeps another's. All that is removed when the job is over is in one
+folder, to be removed at once: the fetched article, and the conversations with models in its own steps. An article that
+was sent as text is read from the stored request, which names the job and is kept until it expires.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from lifecycle.audits.runs import ASSESS, EXTRACT
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words of one job: whole folders of answers, and single texts that no other job has."""
+    """Words of one job: whole folders of texts, and single texts that no other job has."""
 
     folders: tuple[str, ...]
     texts: tuple[EphemeralRef, ...] = ()
 
 
 def open_folder(job_id: UUID) -> str:
-    """The folder of what is kept only while the job is open."""
+    """The folder of texts that are kept only while the job is open."""
     return f"{job_id}/open"
 
 
@@ -42,15 +42,14 @@ def run_folder(job_id: UUID, step: StepName) -> str:
 
 
 def name_question(folder: str, before: str | None = None) -> str:
-    """The folder of answers to one question of a run, which follows the segment with that hash; None: the first."""
+    """The folder of answers to a run's question after the segment with the hash `before`; None: the first question."""
     return f"{folder}/{before or 'first'}"
 
 
 def list_removable(job: Job) -> Words:
-    """What is removed as soon as the job is over: the fetched article and what was said to models and by them.
+    """The words to remove as soon as the job is over: the fetched article and the conversations with models.
 
-    Listing a folder costs more than removing from it, so texts that the log names are removed by their names. A job
-    that was cancelled is deleted.
+    Removing a folder needs a listing, so texts that the log names are removed by name. A cancelled job is deleted.
     """
     if job.over is not None and job.over.outcome == "CANCELED":
         return list_deleted(job)
@@ -59,10 +58,10 @@ def list_removable(job: Job) -> Words:
 
 
 def list_deleted(job: Job) -> Words:
-    """What is removed of a job that is over and deleted: everything.
+    """The words to remove of a deleted job that is over: everything.
 
-    Only where a cancelled one has a webhook, its address, in the request, stays until the message is settled. The
-    message about another end was due before, and is tried no more.
+    If a cancelled job has a webhook, its request, which has the address, stays until the message is settled. A message
+    about another end was due before, and is not sent any more.
     """
     every = list_all(job)
     if job.requested is None or job.over is None or job.over.outcome != "CANCELED" or not job.requested.has_webhook:
@@ -71,10 +70,10 @@ def list_deleted(job: Job) -> Words:
 
 
 def _list_answers(job: Job) -> tuple[EphemeralRef, ...]:
-    """All that an open job's folder holds, where the log names all of it; else nothing.
+    """All texts in the open folder, if the log names all of them; else none.
 
-    It does where the article was sent as text, and each of the job's own steps had its answer from the first question
-    of its first attempt: whatever else may have been stored belongs to a later question or attempt.
+    It does if the article was sent as text, and each of the job's own steps got its answer from the first question of
+    its first attempt: other texts could only belong to a later question or attempt.
     """
     if job.requested is None or job.fetched is None or job.fetched.article != job.requested.input:
         return ()
