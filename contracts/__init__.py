@@ -1,1 +1,1 @@
-"""What crosses a boundary: events, procedures, topology and the read model's tables. Nothing here does I/O."""
+"""All contracts between parts: events, procedures, topology and the read model's tables. Nothing here does I/O."""

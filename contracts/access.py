@@ -1,4 +1,4 @@
-"""What each service may access, as data: its logins, secrets and broker permissions are derived from this."""
+"""The access of each service, as data, from which its logins, secrets and broker permissions are derived."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ from contracts.topology import (
 POSITION: Final = "errata-position"
 """The projector publishes its position under `<POSITION>.<stream>`."""
 REQUESTER: Final = "gateway"
-"""The service to whose inbox the others send replies."""
+"""The service whose inbox the others may send replies to."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """`database`: the role it logs in as; `reader_keys`: it seals or opens secrets with the master key;
+    """What one service may access.
+
+    `database`: the role it logs in as; `reader_keys`: it seals or opens secrets with the master key;
     `provider_keys`: it spends the instance's own money; `internet`: it connects to sites or to model providers.
 
     On the broker: the events it publishes, the streams whose events it reads one by one (`log`) or follows in order,

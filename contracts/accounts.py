@@ -1,7 +1,7 @@
-"""Accounts of the job API: what a role may do, what a key may be used for, and what a tier gives.
+"""Accounts of the job API: the permissions of roles, the rights of keys, and the terms of tiers.
 
-Roles are given by people. A key has rights of its own: an account's role says what its holder may do, the key's rights
-say for which of the services of an instance it was made.
+People assign roles. A key has rights of its own: an account's role decides what its holder may do, the key's rights for
+which of an instance's services it may be used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 Role = Literal["reader", "contributor", "moderator", "admin"]
 Verb = Literal["read", "flag", "submit", "edit", "decide", "hide", "publish", "score", "configure", "hear"]
-"""`hear` appeals of readers; the other verbs are those of audits and the catalogue."""
+"""`hear`: decide readers' appeals; the other verbs are about audits and the catalogue."""
 Right = Literal["investigate", "corroborate", "audit"]
 """`investigate` at the instance's expense, `corroborate` texts by viewing them, `audit` articles by the job API."""
 Tier = Literal["free", "pro", "enterprise"]
@@ -37,9 +37,9 @@ _USERNAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 class TierTerms(NamedTuple):
-    """What a tier gives. Units: `monthly_credit` in micro-dollars, None: unlimited.
+    """The terms of a tier. Units: `monthly_credit` in micro-dollars, None for unlimited.
 
-    `is_hard`: without credit an account is in cache-only mode; otherwise it goes on and is metered.
+    `is_hard`: an account without credit left is in cache-only mode; otherwise it goes on and is metered.
     """
 
     monthly_credit: int | None
@@ -55,7 +55,7 @@ TIERS: Final[Mapping[Tier, TierTerms]] = {
 
 
 def is_username(text: str) -> bool:
-    """Whether this can name an account: lower-case ASCII, so that no two names look alike."""
+    """Whether `text` is a valid name of an account: lower-case ASCII, so that no two names look alike."""
     return _USERNAME.fullmatch(text) is not None
 
 
@@ -65,7 +65,7 @@ def monthly_credit(tier: Tier, agreed: int | None) -> int | None:
 
 
 def credit_month(at: datetime) -> str:
-    """The calendar month that credit of this moment belongs to, in UTC, as `2026-12`."""
+    """The calendar month in UTC whose credit a job at this moment uses, as `2026-12`."""
     return f"{at.astimezone(UTC):%Y-%m}"
 
 

@@ -1,4 +1,4 @@
-"""The subjects that a service's user of the broker may use, from what it has access to."""
+"""The broker subjects that a service's user may use, derived from its access."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from contracts.v1 import Event
 SOURCE: Final = "urn:openerrata"
 HEADERS: Final = {
     "ce-specversion": "the version of CloudEvents, `1.0`",
-    "ce-id": "the event's id: the same fact told again has the same",
+    "ce-id": "the event's id: a repeated event has the same",
     "ce-source": f"always `{SOURCE}`; unique together with the id",
     "ce-type": "the subject without its key",
     "ce-subject": "the key: the id of the aggregate",

@@ -15,7 +15,7 @@ import unicodedata2  # type: ignore[import-untyped,import-not-found,unused-ignor
 
 _LONG: Final = 16
 _LONG_RUN: Final = re.compile(rf"[^\w\x00-\x7f]{{{_LONG},}}")
-"""What may be a long run of marks: no mark that is reordered is a letter or a digit in any Unicode version."""
+"""A possible long run of marks: no mark that is reordered is a letter or a digit in any Unicode version."""
 _ASCII: Final = re.compile(r"[\x00-\x7f]+")
 _SEGMENT_LENGTH: Final = 4096
 _SEGMENT: Final = re.compile(rf".{{1,{_SEGMENT_LENGTH}}}[^\x00-\x7f]*", re.DOTALL)

@@ -14,7 +14,7 @@ StepName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z_]*/[a-z][a-z_]*
 
 
 class Turns(NamedTuple):
-    """How many requests a step may send with tools, and the last message if there is no valid answer by then.
+    """The most requests with tools that a step may send, and the last message if there is no valid answer by then.
 
     With a `closing` text the model is asked once more, without tools and for the schema; the text is part of the
     prompt's bundle.

@@ -1,6 +1,6 @@
 """Streams, durable consumers and buckets, as data.
 
-`openerrata topology apply` is the only writer of these; a service that finds anything else refuses to start. Operators
+Only `openerrata topology apply` writes them to a broker; a service that finds anything else refuses to start. Operators
 see the names in every tool, so they follow one grammar: `<service>-<aggregate>-<event>`.
 """
 
@@ -19,8 +19,8 @@ DAY_S: Final = 86_400
 class Stream:
     """One stream. `max_age_s` 0: no limit; `work`: a work queue, whose messages are deleted once acknowledged.
 
-    `atomic`: several messages may be stored all or none. `confidential`: handling its messages reads words that may be
-    in no log.
+    `atomic`: it accepts batches, of which all messages or none are stored. `confidential`: handling its messages reads
+    words that must not be logged.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Stream:
 
 @dataclass(frozen=True)
 class Consumer:
-    """One durable consumer of one event. `share` names the part of the events that it handles; others are acknowledged.
+    """One durable consumer of one event. With a `share` it handles that part of the events and acknowledges the others.
 
-    Units: `ack_wait_s` is the time after which a message of a silent worker is redelivered; `attempts` are failures
-    before the dead letter; `slots` messages handled at once in one process; `max_ack_pending` is over all processes.
-    `answers`: the outcome goes to the reply address that came with the message. `costly`: handling a message costs
+    Units: `ack_wait_s` is the time after which a message of a silent worker is redelivered; `attempts` is the number of
+    failures before the dead letter; `slots` is the number of messages handled at once in one process, `max_ack_pending`
+    in all processes. `answers`: the outcome is sent to the message's reply address. `costly`: handling a message costs
     money, so no worker begins while another one owns it.
     """
 
@@ -53,28 +53,28 @@ class Consumer:
 
     @cached_property
     def name(self) -> str:
-        """`<service>-<aggregate>-<event>`, and `-<share>` where there is one."""
+        """`<service>-<aggregate>-<event>`, and `-<share>` if there is one."""
         aggregate, event = self.event.SUBJECT.removeprefix(v1.PREFIX).split(".")
         return "-".join(filter(None, (self.service, aggregate, event, self.share)))
 
     @property
     def filter(self) -> str:
-        """The subject filter of its consumer."""
+        """The subject filter of the consumer."""
         return f"{self.event.SUBJECT}.*"
 
     @property
     def redelivery_subject(self) -> str:
-        """Where events are published that are redelivered to this consumer alone."""
+        """The subject of events that are redelivered to this consumer only."""
         return f"errata.redelivery.{self.name}"
 
     @property
     def direct_subject(self) -> str:
-        """Requests that are sent directly to its service have this subject, followed by the correlation."""
+        """The subject of direct requests to the consumer's service, without the correlation that follows."""
         return f"errata-direct.{self.name}"
 
     @property
     def ownership_subject(self) -> str:
-        """Where its workers ask which of them owns a message."""
+        """The subject on which the consumer's workers ask which of them owns a message."""
         return f"errata-in-hand.{self.name}"
 
     @property
@@ -84,7 +84,7 @@ class Consumer:
 
 @dataclass(frozen=True)
 class Bucket:
-    """One key-value bucket. Units: `ttl_s` 0: entries do not expire. `purged`: they are removed by their beginning."""
+    """One key-value bucket. Units: `ttl_s` 0: entries do not expire. `purged`: entries are removed by a prefix."""
 
     name: str
     ttl_s: int = 0
@@ -139,22 +139,22 @@ JOBS: Final = Stream(
     atomic=True,
     confidential=True,
 )
-"""Facts about audits. They are not in ERRATA, whose order an observation waits for and whose facts are published again
-to analysts; and they are one stream, because a batch, an order and a position are those of one stream."""
+"""Facts about audits. They are not in ERRATA, since observations wait for its order and analysts get its facts; and
+they are one stream, because a batch, an order and a position belong to one stream."""
 DEAD: Final = Stream("ERRATA_DEAD", ("errata.dead.>",))
 REDELIVERY: Final = Stream("ERRATA_REDELIVERY", ("errata.redelivery.>",), work=True)
 STREAMS: Final = (ERRATA, VIEWS, JOBS, DEAD, REDELIVERY)
 PROJECTED: Final = (ERRATA, VIEWS, JOBS)
-"""The streams that the projector follows into the read model and the ledger, in the order in which a rebuild reads."""
+"""The streams that the projector copies to the read model and the ledger, in the order in which a rebuild reads."""
 
 STORED: Final = "stored"
-"""The stream republishes what it stores under `stored.<subject>`, with the sequence in a header."""
+"""The stream republishes stored messages under `stored.<subject>`, with the sequence in a header."""
 
 ANALYST_SUBJECTS: Final = tuple(
     f"{event.SUBJECT}.>" for event in (v1.ClaimApproved, v1.ClaimRetained, v1.InvestigationCompleted, v1.FindingChanged)
 )
-"""What analysts may follow, on the broker and as server-sent events; they do not overlap. They hold no candidate that
-was not approved, and not its quote or the reason for its rejection (decision 0031); and what is taken back of them."""
+"""The subjects that analysts may follow, on the broker and as server-sent events; they do not overlap. They have
+approved candidates and the later changes of findings, but nothing about rejected candidates (decision 0031)."""
 
 CONCLUDED: Final = tuple(
     f"{event.SUBJECT}.*"
@@ -197,7 +197,7 @@ CURATOR_OVERDUE: Final = tuple(f"{event.SUBJECT}.*" for event in (v1.JobRequeste
 CURATOR_OVERDUE_MARK: Final = "curator-overdue"
 """The entry of the bucket `marks` that holds that fold's mark."""
 CURATOR_QUOTES_MARK: Final = "curator-quotes"
-"""The entry of the bucket `marks` that says up to where displayed quotes were compared with their pages."""
+"""The entry of the bucket `marks` with the position up to which displayed quotes were compared with their pages."""
 
 USER_KEYS: Final = Bucket("user-keys", ttl_s=30 * 60)
 MARKS: Final = Bucket("marks")
@@ -206,13 +206,13 @@ FAILURES: Final = Bucket("failures", ttl_s=DAY_S)
 HEALTH: Final = Bucket("health", ttl_s=60)
 RECEIPT_KEYS: Final = Bucket("receipt-keys")
 RECEIPT_KEYS_ENTRY: Final = "jwks"
-"""Its only entry: the public keys of all receipts."""
+"""The only entry of RECEIPT_KEYS: the public keys of all receipts."""
 MEMOS: Final = Bucket("memos", ttl_s=DAY_S)
-"""By the id of an extraction, and of what its account sent, the job whose extraction it is; its words live as long."""
+"""The job of an extraction, by the id of the extraction or of what the account sent; entries expire with its words."""
 CLAIM_KEYS: Final = Bucket("claim-keys", ttl_s=90 * DAY_S)
-"""By published key, the first assertion that has it; those that share one are counted."""
+"""The first assertion with a published key, by that key; assertions that share a key are counted."""
 TEXTS: Final = Bucket("texts", purged=True)
-"""Words of audits, each under the hour when it expires."""
+"""Words of audits, each stored under the hour of its expiry."""
 BUCKETS: Final = (USER_KEYS, MARKS, LEADERS, FAILURES, HEALTH, RECEIPT_KEYS, MEMOS, CLAIM_KEYS, TEXTS)
 
 VERIFIER_OBSERVATION_RECEIVED: Final = Consumer("verifier", v1.ObservationReceived, slots=48)
@@ -226,7 +226,7 @@ INVESTIGATOR_INVESTIGATION_REQUESTED: Final = Consumer(
 INVESTIGATOR_READERS_INVESTIGATION_REQUESTED: Final = replace(
     INVESTIGATOR_INVESTIGATION_REQUESTED, slots=6, share="readers"
 )
-"""Runs on readers' own keys have slots of their own, so that they and the instance's runs do not block each other."""
+"""Runs on readers' own keys have separate slots, so that they and the instance's runs do not block each other."""
 VALIDATOR_CLAIM_PROPOSED: Final = Consumer("validator", v1.ClaimProposed, slots=4, costly=True)
 AUDITOR_JOB_REQUESTED: Final = Consumer("auditor", v1.JobRequested, slots=4, attempts=12, costly=True)
 AUDITOR_ASSERTION_ANALYSIS_REQUESTED: Final = Consumer(
@@ -234,11 +234,11 @@ AUDITOR_ASSERTION_ANALYSIS_REQUESTED: Final = Consumer(
 )
 AUDITOR_JOB_RESOLVED: Final = Consumer("auditor", v1.JobResolved, slots=2, attempts=12, costly=True)
 CURATOR_JOB_ENDED: Final = Consumer("curator", v1.JobEnded, slots=8, attempts=7, max_ack_pending=10_000)
-"""Most of its messages wait, for hours, for the next try to send a webhook."""
+"""Most of its messages wait for hours until a webhook is tried again."""
 CURATOR_FLAG_RAISED: Final = Consumer("curator", v1.FlagRaised, slots=1, attempts=12)
 CURATOR_FLAG_RESOLVED: Final = Consumer("curator", v1.FlagResolved, slots=1, attempts=12)
 CURATOR_CLAIM_HELD: Final = Consumer("curator", v1.ClaimHeld, slots=8, attempts=200, max_ack_pending=10_000)
-"""Its messages wait until their hold is over, and are looked at each ten minutes while a breaker is open, for a day."""
+"""Its messages wait until their hold is over; while a breaker is open they are retried every ten minutes, for a day."""
 CONSUMERS: Final = (
     VERIFIER_OBSERVATION_RECEIVED,
     VERIFIER_APPEAL_PROOF_OFFERED,

@@ -1,7 +1,7 @@
-"""What was exchanged with a model provider in one run or one review, as it was sent and received.
+"""The exchange with a model provider in one run or one review, as it was sent and received.
 
-A transcript suffices to fill every audit row and to replay our code over the same answers. It has no field that
-interprets an answer, or a bug of ours would be recorded as the provider's words.
+A transcript is enough to fill every audit row and to replay our code over the same answers. It has no field that
+interprets an answer: otherwise a bug of ours would be recorded as the provider's words.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Research(Value):
 
 
 class Price(Value):
-    """A model's prices at that time. Units: millionths of a US dollar, per million tokens and per `search`."""
+    """A model's prices at the time of a run. Units: millionths of a US dollar, per million tokens and per `search`."""
 
     input: int = Field(ge=0)
     output: int = Field(ge=0)
@@ -89,7 +89,7 @@ class RunLimits(Value):
 
 
 class Failed(Value):
-    """The error that ended it. Units: `retry_after_s` is what the provider asked for."""
+    """The error that ended a conversation. Units: `retry_after_s` is the wait that the provider asked for."""
 
     failure: Literal["TRANSIENT", "NON_RETRYABLE", "PARTIAL"]
     name: str
@@ -99,11 +99,11 @@ class Failed(Value):
 
 
 class Transcript(Value):
-    """One conversation with one provider, which is one step of a kind.
+    """One conversation with one provider, for one step of a kind of analysis.
 
-    Shapes: `research` in the order of the calls; `tools` and `reasoning` as they were sent; `instead_of` is the failed
-    conversation with another provider before it. `taken_over` is how many of the calls an earlier attempt made and
-    paid for.
+    Shapes: `research` is in the order of the calls; `tools` and `reasoning` are as they were sent; `instead_of` is the
+    failed conversation with another provider before this one. `taken_over` is the number of calls that earlier attempts
+    made and paid for.
     """
 
     format: Literal[1] = FORMAT
@@ -138,7 +138,7 @@ class Transcript(Value):
 
 
 class TranscriptSegment(Value):
-    """What was exchanged since the segment before it; the first one has a `head`, a transcript without calls."""
+    """The exchange since the previous segment; the first segment has a `head`, a transcript without calls."""
 
     head: Transcript | None = None
     calls: tuple[Call, ...]
@@ -160,10 +160,10 @@ def join_segments(segments: Sequence[TranscriptSegment]) -> Transcript | None:
 
 
 def unpublished_tail(published: Transcript | None, found: str) -> tuple[Transcript, int, int] | None:
-    """Extend a published transcript by what was stored after it, a segment or a transcript; None if that adds nothing.
+    """Extend a published transcript by a segment or transcript that was stored after it; None if that adds nothing.
 
-    Shapes: the transcript, and how many of its calls and lookups were published; 0 where it began anew. A transcript
-    that ends in a transient error has no answer to resume from. Raises: ValueError: `found` is neither.
+    Returns the transcript, and how many of its calls and look-ups were published, 0 if it began anew. A transcript that
+    ends in a transient error has no answer to resume from. Raises: ValueError: `found` is neither.
     """
     more: Transcript | TranscriptSegment | None = _FOUND.validate_json(found)
     if isinstance(more, TranscriptSegment):
@@ -184,7 +184,7 @@ def unpublished_tail(published: Transcript | None, found: str) -> tuple[Transcri
 
 
 def shorten(body: dict[str, JsonValue], before: dict[str, JsonValue]) -> Call:
-    """Record a call without what equals the call before. Shapes: `Transcript.requests` undoes this."""
+    """Record a call without the parts that equal the call before. `Transcript.requests` undoes this."""
     same = tuple(name for name, value in body.items() if name in before and before[name] == value)
     request = {name: value for name, value in body.items() if name not in same}
     kept = 0

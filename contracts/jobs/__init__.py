@@ -1,1 +1,1 @@
-"""What the job API takes and answers: strict snake_case documents, one module for each group of routes."""
+"""Requests and answers of the job API: strict snake_case documents, one module for each group of routes."""

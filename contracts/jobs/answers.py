@@ -1,4 +1,4 @@
-"""What the job API answers about a job: accepted, repeated, estimated, and how far it is."""
+"""The job API's answers about a job: accepted, repeated, estimated, and its progress."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ JobFailureCode = Literal[
     "INTERNAL",
 ]
 ENDED: Final[frozenset[JobStatus]] = frozenset({"SUCCEEDED", "FAILED", "CANCELED"})
-"""Statuses that no job leaves."""
+"""The final statuses."""
 
 
 class CacheInfo(Document):
-    """How many claims are expected to be answered from the cache. `basis`: known, or expected of the past."""
+    """The number of claims expected to be answered from the cache, by a known extraction or the past hit rate."""
 
     claims_to_extract: Count
     estimated_cache_hits: Count
@@ -49,7 +49,7 @@ class CacheInfo(Document):
 
 
 class Links(Document):
-    """Paths of a job."""
+    """The paths of a job's resources."""
 
     self: str
     result: str
@@ -58,7 +58,7 @@ class Links(Document):
 
 
 def links_of(job_id: UUID) -> Links:
-    """The paths of a job."""
+    """The paths of a job's resources, for its id."""
     path = job_path(job_id)
     return Links.model_validate(
         {"self": path, "result": f"{path}/result", "report": f"{path}/report", "events": f"{path}/events"}
@@ -66,7 +66,7 @@ def links_of(job_id: UUID) -> Links:
 
 
 def job_path(job_id: UUID) -> str:
-    """Where a job is found: the `Location` of its 202."""
+    """The path of a job: the `Location` of its 202."""
     return f"/v1/jobs/{format_job_id(job_id)}"
 
 
@@ -140,7 +140,7 @@ class Estimate(_Costs):
 
 
 class EchoedLabels(Document):
-    """What the client called its request, while its words are kept."""
+    """The client's own labels of its request, while its words are kept."""
 
     request_id: str | None
     source_label: str | None

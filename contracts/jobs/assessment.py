@@ -1,4 +1,4 @@
-"""What stage 3 says of the whole article."""
+"""The assessment of the whole article, from stage 3."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Grade = Literal["low", "medium", "high"]
 
 
 class OverallAssessment(Document):
-    """The score that code computed, and the one that the model gave."""
+    """The scores of the article: the one that code computed, and the model's own."""
 
     credibility_score: Rate | None
     risk_tier: RiskTier
@@ -33,7 +33,7 @@ class OverallAssessment(Document):
 
 
 class ClaimAggregation(Document):
-    """Claims with an analysis, by truth label; labels without a claim may be missing."""
+    """The number of claims with an analysis, by truth label; labels without a claim may be missing."""
 
     total_claims: Count
     verdict_distribution: dict[TruthLabel, Count]
@@ -47,7 +47,7 @@ class ClaimAggregation(Document):
 
 
 class ContextualFactor(Document):
-    """Something about the article's surroundings."""
+    """A circumstance of the article that affects its assessment."""
 
     factor: str
     impact: Literal["positive", "neutral", "negative"]
@@ -72,7 +72,7 @@ class FoundFallacy(Document):
 
 
 class ReasoningQuality(Document):
-    """How the article argues."""
+    """The quality of the article's arguments."""
 
     evidence_strength: Grade
     logical_coherence: Grade
@@ -81,7 +81,7 @@ class ReasoningQuality(Document):
 
 
 class Recommendations(Document):
-    """What may be published, and who must look first."""
+    """How the assessment may be published, and whether a person must review it first."""
 
     publication_mode: Literal["DRAFT_ONLY", "AI_GENERATED", "HUMAN_REVIEWED"]
     requires_review: bool
@@ -90,7 +90,7 @@ class Recommendations(Document):
 
 
 class HolisticMetadata(Document):
-    """When and by whom."""
+    """When the assessment was made, and by which model."""
 
     holistic_timestamp: Instant
     model_used: Absent[str] = None

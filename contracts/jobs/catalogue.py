@@ -15,7 +15,7 @@ SUMMARY_CHARACTERS: Final = 5_000
 REMARK_CHARACTERS: Final = 2_000
 URL_CHARACTERS: Final = 1_000
 EVIDENCE_CHARACTERS: Final = 900
-"""With its address it is no longer than a remark."""
+"""Short enough that a remark has space for it and its address."""
 
 Wording = Annotated[str, Field(min_length=1, max_length=WORDING_CHARACTERS, pattern=r"\S")]
 Remark = Annotated[str, Field(min_length=1, max_length=REMARK_CHARACTERS, pattern=r"\S")]
@@ -26,9 +26,9 @@ FlagStatus = Literal["OPEN", "ACCEPTED", "DISMISSED"]
 
 
 class EntryLine(Document):
-    """A claim in a list. Units: scores from 0 to 100. `stale` are parts that no longer follow from what is known.
+    """A claim in a list. Units: scores from 0 to 100. `stale` are parts that no longer follow from the evidence.
 
-    `risk_score`: half of it is confidence that lacks, half how evenly the evidence is divided.
+    `risk_score`: half of it is missing confidence, half how evenly the evidence is divided.
     """
 
     id: UUID
@@ -53,13 +53,13 @@ class EntryPage(Document):
 
 
 class SourceNames(Document):
-    """Domains of publishers that begin with what was typed, at most ten, in order."""
+    """Domains of publishers that begin with the typed text, at most ten, in order."""
 
     names: tuple[str, ...]
 
 
 class EvidenceView(Document):
-    """A source with its quotes. `looked_up`: what the look-up of its page found; null: not recorded.
+    """A source with its quotes. `looked_up`: the outcome of the look-up of its page; null: not recorded.
 
     `archived` is where the Internet Archive shows its copy nearest to `extracted_at`, if it has one.
     """
@@ -94,7 +94,7 @@ class ScenarioView(Document):
 
 
 class MeasureView(Document):
-    """How often verdicts of the same model, instructions and rules were right, of so many with known answers.
+    """How often verdicts of the same model, instructions and rules were right, of `cases` with known answers.
 
     `at_least`: the exact one-sided bound, with 95 % confidence.
     """
@@ -121,7 +121,7 @@ class AnalysisView(Document):
 
 
 class EntryWordsView(Document):
-    """What an entry said."""
+    """The words of an entry."""
 
     wording: str
     domain: str
@@ -160,7 +160,7 @@ class EntryView(Document):
 
 
 class PublishRequest(Document):
-    """Which claim of one of the account's own jobs gets a page, and how it is worded there."""
+    """The claim of one of the account's own jobs to publish, and its wording on the page."""
 
     job_id: JobId
     claim: Annotated[int, Field(ge=1, le=99)]
@@ -168,7 +168,7 @@ class PublishRequest(Document):
 
 
 class EditRequest(Document):
-    """A change of what an entry of this version says, or whether it is hidden."""
+    """A change of an entry at this version: of its words, or whether it is hidden."""
 
     version: Version
     edit_type: Literal["CONTENT_CORRECTION", "CLARIFICATION", "MODERATION_ACTION"]
@@ -187,14 +187,14 @@ class EditRequest(Document):
 
 
 class RevertRequest(Document):
-    """The newest change of an entry of this version is taken back, by another one."""
+    """Undo the newest change of an entry at this version, by another change."""
 
     version: Version
     reason: Remark
 
 
 class Edited(Document):
-    """What an entry is after a change, or after its publication."""
+    """An entry after a change, or after its publication."""
 
     id: UUID
     version: Version
@@ -209,7 +209,7 @@ class FlagRequest(Document):
 
 
 class EvidenceRequest(Document):
-    """A page that speaks for a claim or against it, and what it says, in the contributor's own words."""
+    """A page that supports or contradicts a claim, and its content in the contributor's own words."""
 
     source_url: Annotated[str, Field(max_length=URL_CHARACTERS, pattern=r"^https?://[!-~]+$")]
     supports: bool
@@ -224,7 +224,7 @@ class ResolveRequest(Document):
 
 
 class FlagLine(Document):
-    """An objection that waits. Words are null where they are not kept; `wording` is that of the entry or claim."""
+    """An open objection. Words are null if they are not kept; `wording` is that of the entry or claim."""
 
     flag_id: UUID
     entity_type: str
@@ -243,7 +243,7 @@ class FlagQueue(Document):
 
 
 class FlagView(Document):
-    """An objection and how it stands."""
+    """An objection and its status."""
 
     flag_id: UUID
     status: FlagStatus

@@ -1,4 +1,4 @@
-"""What a job costs, by stage."""
+"""The cost of a job, by stage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from contracts.jobs.values import Document, Money
 
 
 class CostBreakdown(Document):
-    """What a job costs, by stage."""
+    """The cost of a job, by stage."""
 
     stage1_extraction: Money
     stage2_new_claims: Money

@@ -1,4 +1,4 @@
-"""`GET /v1/user/credit`: what an account may still spend this month, and what it has used."""
+"""`GET /v1/user/credit`: an account's remaining credit this month, and its use so far."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contracts.jobs.values import Count, Document, Instant, Money, Rate
 
 
 def cache_hit_rate(cached: int, new: int) -> float:
-    """The share of claims that were answered from the cache, to three decimals; 0 without a claim."""
+    """The share of claims that were answered from the cache, rounded to three decimals; 0 without claims."""
     return round(cached / (cached + new), 3) if cached + new else 0.0
 
 

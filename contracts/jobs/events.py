@@ -1,4 +1,4 @@
-"""`GET …/events`: how far a job is, as server-sent events. They hold no words but those that the result will hold."""
+"""`GET …/events`: a job's progress as server-sent events. They have no words that the result will not have."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class Queued(Document):
 
 
 class Fetched(Document):
-    """The article is there. Units: `characters` are code points; `language` is BCP 47, None if unknown."""
+    """The article was fetched. Units: `characters` are code points; `language` is BCP 47, None if unknown."""
 
     characters: Count
     language: str | None
 
 
 class Extracted(Document):
-    """The claims are known. `cached_extraction`: they were of an earlier job."""
+    """The claims are known. `cached_extraction`: they are those of an earlier job."""
 
     claims_total: Count
     cached_extraction: bool
 
 
 class PlannedClaim(Document):
-    """What the cache has for a claim."""
+    """The outcome of a claim's look-up in the cache."""
 
     claim_id: ClaimId
     outcome: LookOutcome
@@ -48,7 +48,7 @@ class Planned(Document):
 
 
 class ClaimEnded(Document):
-    """A claim that was waited for. `rollup_verdict` is absent where an older analysis serves."""
+    """The analysis of a claim has ended. `rollup_verdict` is absent if an older analysis is used."""
 
     claim_id: ClaimId
     state: Literal["done", "failed"]
@@ -78,4 +78,4 @@ EVENT_NAMES: dict[type[Document], str] = {
     Assessing: "assessing",
     Ended: "ended",
 }
-"""The field `event` of each."""
+"""The field `event` of each message."""

@@ -1,4 +1,4 @@
-"""What stage 1 finds: the article's metadata and its claims."""
+"""The result of stage 1: the article's metadata and its claims."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contracts.jobs.values import ClaimHash, ClaimId, Code, Count, Document, Job
 
 
 class Span(Document):
-    """Where a claim's words stand in the submitted text, half-open. Units: code points, and UTF-16 units."""
+    """The place of a claim's words in the submitted text, half-open. Units: code points, and UTF-16 units."""
 
     start: Count
     end: Count
@@ -25,7 +25,7 @@ class Span(Document):
 
 
 class ArticleMetadata(Document):
-    """The article. Units: `extracted_text_length` in code points; `language` is BCP 47, `und` if unknown."""
+    """The article's metadata. Units: `extracted_text_length` in code points; `language` is BCP 47, `und` if unknown."""
 
     title: str | None
     source_url: str | None
@@ -54,7 +54,7 @@ class ExtractedClaim(Document):
 
 
 class FurtherClaim(Document):
-    """A claim beyond `max_claims`, which is not analysed. `cached`: an analysis is there."""
+    """A claim beyond `max_claims`, which is not analysed. `cached`: the cache has an analysis."""
 
     claim_text: str
     canonical_claim: str

@@ -21,7 +21,7 @@ def format_job_id(job_id: UUID) -> str:
 
 
 def parse_job_id(text: str) -> UUID | None:
-    """The id that a ULID stands for; None if it is none."""
+    """The UUID of a ULID, or None if `text` is not a ULID."""
     if _ULID.fullmatch(text) is None:
         return None
     number = 0

@@ -1,7 +1,7 @@
-"""The errors of the job API: each code with its status, its title, and what a caller can do about it.
+"""The errors of the job API: the status, the title and the advice for callers of each code.
 
-Every error body has `error` with code, message and details, and the members of RFC 9457 beside it; 402 is flat. Details
-never hold words of an article.
+Every error body has `error` with code, message and details, and the members of RFC 9457 beside it; that of 402 is
+flat. Details never contain words of an article.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ProblemCode = Literal[
 
 
 class ProblemKind(NamedTuple):
-    """What a code means. `statuses`: the usual one first."""
+    """The meaning of a code. `statuses`: the default one first."""
 
     statuses: tuple[int, ...]
     title: str
@@ -83,7 +83,7 @@ PROBLEMS: Final[Mapping[ProblemCode, ProblemKind]] = {
     "CREDIT_LIMIT_REACHED": ProblemKind(
         (402,),
         "The month's credit is used up",
-        "What was analysed before is still answered: resubmit with cache_preference allow_partial or cache_only, or "
+        "Cached analyses are still available: resubmit with cache_preference allow_partial or cache_only, or "
         "wait until reset_date.",
     ),
     "FORBIDDEN": ProblemKind(
@@ -107,7 +107,7 @@ PROBLEMS: Final[Mapping[ProblemCode, ProblemKind]] = {
         (409,), "The job ended without a result", "It failed or was cancelled; the details say why. A new job may work."
     ),
     "EXPIRED": ProblemKind(
-        (410,), "The result is no longer kept", "Results are kept for 24 hours. What was analysed is still cached."
+        (410,), "The result is no longer kept", "Results are kept for 24 hours. The claims' analyses are still cached."
     ),
     "PAYLOAD_TOO_LARGE": ProblemKind((413,), "The request is too large", "A body has at most 512 KiB."),
     "UNSUPPORTED_MEDIA_TYPE": ProblemKind(
@@ -130,7 +130,7 @@ PROBLEMS: Final[Mapping[ProblemCode, ProblemKind]] = {
 
 
 def slug_of(code: ProblemCode) -> str:
-    """The code in the form that the address of its page has."""
+    """The code as it is written in the address of its page."""
     return code.lower().replace("_", "-")
 
 
@@ -138,7 +138,7 @@ BY_SLUG: Final[Mapping[str, ProblemCode]] = {slug_of(code): code for code in PRO
 
 
 class _Members(Document):
-    """The members of RFC 9457; `instance` names the request by its correlation."""
+    """The members of RFC 9457; `instance` has the correlation of the request."""
 
     type: Annotated[str, Field(pattern=r"^https?://.+/problems/[a-z-]+$")]
     title: str
@@ -148,7 +148,7 @@ class _Members(Document):
 
 
 class ErrorBody(Document):
-    """The error as a client reads it."""
+    """The member `error`: code, message and details."""
 
     code: ProblemCode
     message: str
@@ -156,7 +156,7 @@ class ErrorBody(Document):
 
 
 class ProblemDocument(_Members):
-    """Every error but 402."""
+    """The body of every error but 402."""
 
     error: ErrorBody
 
@@ -169,7 +169,7 @@ class ProblemDocument(_Members):
 
 
 class CreditLimitReached(_Members):
-    """402, flat."""
+    """The body of a 402, which has no object `error`."""
 
     error: Literal["credit_limit_reached"]
     message: str
@@ -188,7 +188,7 @@ def describe_problem(
     page_origin: str,
     correlation: UUID,
 ) -> ProblemDocument:
-    """The body of an error. `status`: None for the code's usual one."""
+    """The body of an error. `status`: None for the code's default."""
     kind = PROBLEMS[code]
     return ProblemDocument(
         type=f"{page_origin}/problems/{slug_of(code)}",

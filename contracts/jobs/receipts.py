@@ -1,4 +1,4 @@
-"""The keys that receipts are verified with, as they are published. Source: RFC 7517, RFC 8037."""
+"""The public keys for verifying receipts, as they are published. Source: RFC 7517, RFC 8037."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ class PublicKey(Document):
 
 
 class PublicKeys(Document):
-    """`GET /.well-known/openerrata-receipts.json`. Keys stay listed after they were changed."""
+    """`GET /.well-known/openerrata-receipts.json`. Replaced keys stay listed."""
 
     keys: tuple[PublicKey, ...]

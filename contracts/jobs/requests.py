@@ -1,4 +1,4 @@
-"""What is asked of the job API: an article to be analysed, or a model for a stage. An unknown key is an error."""
+"""Requests to the job API: an article to be analysed, or a model for a stage. An unknown field is an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contracts.v1.codes import Name
 
 LABEL_CHARACTERS: Final = 255
 TEXT_CHARACTERS: Final = 100_000
-"""Of a text, in code points: more than 10,000 words have where they are separated. What has no spaces is one word."""
+"""The longest text, in code points. Counting words is not enough: a text without spaces is one word."""
 
 InputType = Literal["url", "text"]
 CachePreference = Literal["prefer_cache", "allow_partial", "skip_cache", "cache_only"]
@@ -32,7 +32,7 @@ _Label = Annotated[str, Field(max_length=LABEL_CHARACTERS)]
 
 
 class Options(Document):
-    """How an article is analysed."""
+    """Options of the analysis of an article."""
 
     browsing: Literal["on", "off"] = "on"
     depth: Literal["standard", "deep"] = "standard"
@@ -44,7 +44,7 @@ class Options(Document):
 
 
 class ClientLabels(Document):
-    """What a client calls its request, and where it wants to hear of the end."""
+    """The client's own labels of its request, and the address for the message at its end."""
 
     request_id: Absent[_Label] = None
     source_label: Absent[_Label] = None
@@ -73,12 +73,12 @@ class AnalyzeRequest(Document):
 
     @property
     def input_kind(self) -> InputType:
-        """Which input is given, whether the request says so or not."""
+        """The kind of input that is given, even if the request does not name it."""
         return "text" if self.input_url is None else "url"
 
 
 class ConfigureRequest(Document):
-    """The model that a stage uses for jobs that have not started."""
+    """The model that a stage uses for jobs that have not begun."""
 
     stage: Stage
     provider: Annotated[str, Field(min_length=1, max_length=100)]

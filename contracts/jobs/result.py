@@ -1,4 +1,4 @@
-"""`GET …/result`: claims with their scenarios, evidence and verdicts, the assessment, and what it cost.
+"""`GET …/result`: claims with their scenarios, evidence and verdicts, the assessment, and the cost.
 
 A claim is one of three: analysed, missing (`cache_miss`), or failed.
 """
@@ -33,7 +33,7 @@ QUOTE_WORDS = 25
 
 
 class Verdict(Document):
-    """What was concluded in one scenario; `model_confidence` is the model's own number."""
+    """The verdict on one scenario; `model_confidence` is the model's own number."""
 
     label: ScenarioLabel
     truth_label: TruthLabel
@@ -50,7 +50,7 @@ def _is_short(quote: str) -> bool:
 
 
 class EvidenceItem(Document):
-    """One source; `family` is the number of the sources that carry the same text."""
+    """One source; sources that carry the same text have the same number `family`."""
 
     text: str
     source_url: str
@@ -88,14 +88,14 @@ class Scenario(Document):
 
 
 class AnalysisBody(Document):
-    """The words of an analysis as they are kept for 90 days, in no fact."""
+    """The words of an analysis, which are kept for 90 days and are in no fact."""
 
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
     families: Count
 
 
 class EvidenceDropped(Document):
-    """Sources that the model named and that did not hold, by reason."""
+    """The number of sources that the model named and that were dropped, by reason."""
 
     missing: Count
     unavailable: Count
@@ -103,7 +103,7 @@ class EvidenceDropped(Document):
 
 
 class AnalysisMetadata(Document):
-    """When and by whom."""
+    """When the analysis was made, and by which model."""
 
     analysis_timestamp: Instant
     model_used: Absent[str] = None
@@ -111,13 +111,13 @@ class AnalysisMetadata(Document):
 
 
 class SelfLink(Document):
-    """Where an analysis stands."""
+    """The address of an analysis."""
 
     self: str
 
 
 class AnalysedClaim(Document):
-    """A claim with its analysis. `stale`: older than its kind of claim allows."""
+    """A claim with its analysis. `stale`: the analysis is past its horizon."""
 
     claim_id: ClaimId
     claim_text: str
@@ -141,7 +141,7 @@ class AnalysedClaim(Document):
 
 
 class MissingClaim(Document):
-    """A claim that nothing was bought for."""
+    """A claim without an analysis, since none was cached and none was bought."""
 
     claim_id: ClaimId
     claim_text: str
@@ -180,7 +180,7 @@ class FailedClaim(Document):
 
 
 class LlmCall(Document):
-    """One paid call; never its words."""
+    """One paid call, without its words."""
 
     stage: Stage
     provider: str
@@ -192,7 +192,7 @@ class LlmCall(Document):
 
 
 class JobResult(Document):
-    """What every result holds."""
+    """The fields of every result."""
 
     job_id: JobId
     generated_at: Instant
@@ -208,13 +208,13 @@ class JobResult(Document):
 
 
 class FullResult(JobResult):
-    """The result of a job that could buy. `partial`: a claim is missing or failed."""
+    """The result of a job that could buy analyses. `partial`: a claim is missing or failed."""
 
     status: Literal["complete", "partial"]
 
 
 class CacheCoverage(Document):
-    """How much of the article the cache knew. Units: `coverage_percent` is rounded, half up."""
+    """The share of the article's claims that were cached. Units: `coverage_percent` is rounded, half up."""
 
     claims_total: Count
     claims_cached: Count
@@ -235,7 +235,7 @@ class AnalysisLink(Document):
 
 
 class CachedClaim(Document):
-    """A claim that the cache knew; `verdict` is the label of its recommended scenario."""
+    """A claim whose analysis was cached; `verdict` is the label of its recommended scenario."""
 
     claim_id: ClaimId
     verdict: ScenarioLabel
@@ -244,7 +244,7 @@ class CachedClaim(Document):
 
 
 class ClaimToBuy(Document):
-    """A claim that the cache did not know. Units: `estimated_cost` is written as `$0.081`."""
+    """A claim whose analysis was not cached. Units: `estimated_cost` is written as `$0.081`."""
 
     claim_id: ClaimId
     claim_text: str
@@ -252,14 +252,14 @@ class ClaimToBuy(Document):
 
 
 class UpgradeOptions(Document):
-    """The operator's texts."""
+    """The operator's texts about getting more credit."""
 
     top_up: str
     pro_tier: str
 
 
 class CacheOnlyResult(JobResult):
-    """The result of a job that could buy nothing."""
+    """The result of a job that could buy no analyses."""
 
     status: Literal["cache_only_mode"]
     message: str

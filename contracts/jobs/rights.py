@@ -1,4 +1,4 @@
-"""Withdrawing quotes, for those whose words they are, and what was withdrawn. Neither needs an account."""
+"""Withdrawal of quotes by their authors, and the list of withdrawals. Neither needs an account."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTACT_CHARACTERS = 320
 
 
 class WithdrawalRequest(Document):
-    """What is objected to: the quotes from an address, or the analyses of a claim."""
+    """A request to withdraw the quotes from an address, or the analyses of a claim."""
 
     url: Absent[Annotated[Url, Field(max_length=URL_CHARACTERS)]] = None
     claim_hash: Absent[ClaimHash] = None
@@ -32,7 +32,7 @@ class WithdrawalRequest(Document):
 
 
 class Withdrawal(Document):
-    """The answer: quotes from an address are withdrawn at once, a claim waits for a moderator."""
+    """The answer: quotes from an address are withdrawn at once, analyses of a claim once a moderator agrees."""
 
     withdrawal_id: UUID
     received_at: Instant
@@ -40,10 +40,10 @@ class Withdrawal(Document):
 
 
 class AppliedWithdrawal(Document):
-    """A withdrawal that took quotes away, from so many analyses.
+    """A withdrawal that removed quotes from this many `analyses`.
 
-    Of a page it has `url_sha256`, of its address, by which those who know it recognise it; of a claim `claim_hash`, and
-    `recorded_at` is when a moderator agreed.
+    For a page it has `url_sha256`, the hash of its address, which shows the address only to those who know it; for a
+    claim it has `claim_hash`, and `recorded_at` is when a moderator agreed.
     """
 
     withdrawal_id: UUID

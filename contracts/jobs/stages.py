@@ -1,4 +1,4 @@
-"""Models by stage, as an admin sees and sets them."""
+"""The models of the stages, as an admin reads and sets them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from contracts.jobs.values import Document, Money, Stage
 
 
 class ModelChoice(Document):
-    """Who is asked."""
+    """A provider and a model."""
 
     provider: str
     model: str
 
 
 class CostImpact(Document):
-    """What a change means for the price of a new claim. `savings_percent` is None where nothing was paid before."""
+    """The effect of a change on the price of a new claim. `savings_percent` is None if it cost nothing before."""
 
     previous_cost_per_claim: Money
     new_cost_per_claim: Money
@@ -31,19 +31,19 @@ class Configured(Document):
 
 
 class RequestStage(ModelChoice):
-    """A stage that is paid for each article."""
+    """The model of a stage that is paid for each article."""
 
     cost_per_request: Money
 
 
 class ClaimStage(ModelChoice):
-    """A stage that is paid for each new claim."""
+    """The model of a stage that is paid for each new claim."""
 
     cost_per_new_claim: Money
 
 
 class Stages(Document):
-    """All three stages."""
+    """The models of all three stages."""
 
     stage1: RequestStage
     stage2: ClaimStage
@@ -51,7 +51,7 @@ class Stages(Document):
 
 
 class Configuration(Document):
-    """`GET /admin/v1/llm/config`. `fallback` is None where there is none."""
+    """`GET /admin/v1/llm/config`. `fallback` is None if no fallback provider is set."""
 
     providers: tuple[str, ...]
     primary: str

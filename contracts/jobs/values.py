@@ -1,7 +1,7 @@
-"""Field types of the job API: ids, money, times and numbers as they stand on the wire.
+"""Field types of the job API: ids, money, times and numbers as they are on the wire.
 
-In Python money is whole micro-dollars and an id is a UUID; in JSON money is a number of dollars and an id a ULID. So a
-document is read by `model_validate_json` and written by `model_dump_json`; Python values go in by the constructor.
+In Python money is whole micro-dollars and an id is a UUID; in JSON money is a number of dollars and an id a ULID. So
+parse a document with `model_validate_json`, write it with `model_dump_json`, and pass Python values to the constructor.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from contracts.rpc.values import Optional, wire_instant
 
 MICRO_USD: Final = 1_000_000
 _MOST_MICRO_USD: Final = 10**15
-"""Up to here a micro-dollar is exact as a number of dollars in double precision."""
+"""The largest amount; up to it, a double holds dollars exactly to the micro-dollar."""
 
 T = TypeVar("T")
 
@@ -113,7 +113,7 @@ def _read_instant(text: str) -> datetime:
 
 
 Absent = Annotated[Optional[T], Field(exclude_if=lambda value: value is None)]
-"""A field that may be absent, and is absent where it is None; null is rejected. Its default must be None."""
+"""A field that may be absent, and is left out if it is None; null is rejected. Its default must be None."""
 
 Money = Annotated[int, _MoneySchema()]
 JobId = Annotated[UUID, _JobIdSchema()]

@@ -1,4 +1,4 @@
-"""What is posted to an account's address when its job is over. Source: Standard Webhooks 1.0."""
+"""The message that is posted to an account's address when its job is over. Source: Standard Webhooks 1.0."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ _AGAINST: Final = "Against"
 
 
 class RequestWords(Value):
-    """What an account sent. Exactly one of `url` and `text` is there.
+    """The request that an account sent, with either `url` or `text`.
 
-    `job_id` makes the bytes differ between jobs: texts lie under their hash, and removing one job's must not remove
-    those of another that sent the same.
+    `job_id` makes the bytes of equal requests differ: texts are stored under their hash, and removing one job's must
+    not remove another's.
     """
 
     job_id: UUID | None = None
@@ -30,7 +30,7 @@ class RequestWords(Value):
 
 
 class ArticleWords(Value):
-    """The article, and what its page says of itself; read from `RequestWords` where it was sent as text."""
+    """The article, and its page's metadata; read from `RequestWords` if the article was sent as text."""
 
     text: str
     title: str | None = None
@@ -41,10 +41,10 @@ class ArticleWords(Value):
 
 
 class ExtractionWords(Document):
-    """What stage 1 found.
+    """The result of stage 1.
 
-    Shapes: `queries` are what a model would search for, a tuple for each claim that is kept; `answer` is what the model
-    answered, as JSON.
+    Shapes: `queries` are a model's search queries, a tuple for each claim that is kept; `answer` is the model's answer,
+    as JSON.
     """
 
     extraction: ClaimExtraction
@@ -53,7 +53,7 @@ class ExtractionWords(Document):
 
 
 class ClaimWords(Value):
-    """A claim as it is analysed. `reference_day` is what "yesterday" in it refers to."""
+    """A claim as it is analysed. `reference_day` is the day that "yesterday" in it counts back from."""
 
     text: str
     canonical: str
@@ -61,7 +61,7 @@ class ClaimWords(Value):
 
 
 class FlagWords(Value):
-    """An objection as it was sent: to quotes from an address, or to a claim's analyses."""
+    """An objection as it was sent, to quotes from an address or to a claim's analyses."""
 
     url: str | None = None
     claim_hash: str | None = None
@@ -69,12 +69,12 @@ class FlagWords(Value):
     contact: str
 
     def write(self) -> str:
-        """As moderators read it."""
+        """The text that moderators read."""
         return f"{self.reason}\n\nAbout: {self.url or self.claim_hash}\nContact: {self.contact}"
 
 
 class EntryWords(Value):
-    """The words of an entry, in whole. `entry_id` makes the bytes differ between entries."""
+    """All words of an entry. `entry_id` makes the bytes differ between entries."""
 
     entry_id: UUID
     wording: str
@@ -83,7 +83,7 @@ class EntryWords(Value):
 
 
 class Suggestion(NamedTuple):
-    """Evidence as the remark of a flag words it, for people and for `read`."""
+    """Suggested evidence, stored as the remark of a flag that both people and `read` can read."""
 
     supports: bool
     source_url: str
@@ -91,7 +91,7 @@ class Suggestion(NamedTuple):
 
     @classmethod
     def read(cls, remark: str) -> Suggestion | None:
-        """What `write` made; None: it is none."""
+        """Parse a remark that `write` made; None if it is another one."""
         head, _, text = remark.partition("\n")
         direction, _, url = head.partition(": ")
         return cls(direction == _FOR, url, text) if direction in (_FOR, _AGAINST) and text else None
@@ -102,7 +102,7 @@ class Suggestion(NamedTuple):
 
 
 class Submission(NamedTuple):
-    """A claim that shall get a page, as the remark of a flag words it, for people and for `read`."""
+    """A claim submitted for the catalogue, stored as the remark of a flag that both people and `read` can read."""
 
     assertion_id: UUID
     domain: str
@@ -110,7 +110,7 @@ class Submission(NamedTuple):
 
     @classmethod
     def read(cls, remark: str) -> Submission:
-        """What `write` made. Raises: ValueError: it is none."""
+        """Parse a remark that `write` made. Raises: ValueError: it is another one."""
         head, _, wording = remark.partition("\n")
         assertion, _, domain = head.partition(" ")
         return cls(UUID(assertion), domain, wording)
@@ -121,7 +121,7 @@ class Submission(NamedTuple):
 
 
 class Remark(Value):
-    """Why an edit was made, a flag raised or resolved. `about` is its id, so that no two share a text."""
+    """The reason of an edit, or of raising or resolving a flag. `about` is its id, so that no two share a text."""
 
     about: UUID
     text: str

@@ -1,4 +1,4 @@
-"""Private look-ups: findings in buckets that many posts share, so that reading one does not name a post.
+"""Private look-ups: findings are in buckets that many posts share, so that reading a bucket reveals no post.
 
-Source: rows TR-22 and TR-23 of docs/requirements/trust.md; the extension reads the same.
+Source: rows TR-22 and TR-23 of docs/requirements/trust.md; the extension has the same rules.
 """

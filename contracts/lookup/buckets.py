@@ -1,7 +1,7 @@
-"""Which bucket a post is in. Pure.
+"""Assign posts to buckets. Pure.
 
-All posts of all sites share one space of hashes, and all readers one number of bits: the fewer bits, the more posts
-share a bucket, and the less a request says.
+All posts of all sites share one space of hashes, and all readers use the same number of bits: the fewer bits, the more
+posts share a bucket, and the less a request reveals.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from hashlib import sha256
 from typing import Final
 
 POSTS_A_BUCKET: Final = 16
-"""Posts with findings that a bucket holds on average, at most."""
+"""The most posts with findings per bucket, on average."""
 MOST_BITS: Final = 16
 KEY_BYTES: Final = 32
 WHOLE: Final = "all"
-"""The prefix of no bits."""
+"""The name of the only bucket of the layout with 0 bits."""
 _SPACE: Final = "openerrata/post/1"
 _LAYOUT: Final = re.compile(r"b(0|[1-9][0-9]?)")
 _PREFIX: Final = re.compile(r"[0-9a-f]{1,4}")
 
 
 def post_key(platform: str, external_id: str) -> bytes:
-    """The key of a post; its first bits say in which bucket it is."""
+    """The key of a post; its first bits are the number of its bucket."""
     return sha256(f"{_SPACE}|{platform}|{external_id}".encode()).digest()
 
 
 def clear_mark(key: bytes, content_hash: str) -> str:
-    """What a bucket holds of a version in which nothing was found; too short to look a text up by."""
+    """The mark in a bucket for a version without findings; too short to look a text up by."""
     return sha256(key + bytes.fromhex(content_hash)).hexdigest()[:16]
 
 
 def find_bits(posts: int) -> int:
-    """The fewest bits with which a bucket holds no more than its number of posts with findings, on average."""
+    """The fewest bits with which buckets have at most POSTS_A_BUCKET posts with findings, on average."""
     buckets = -(-max(posts, 1) // POSTS_A_BUCKET)
     return min((buckets - 1).bit_length(), MOST_BITS)
 
@@ -40,7 +40,7 @@ def find_bits(posts: int) -> int:
 def adjust_bits(bits: int, posts: int) -> int:
     """The bits to use after `bits`: more once buckets are too full, fewer only when they are less than a quarter full.
 
-    So a number of posts near a boundary does not change the layout to and fro.
+    So the layout does not alternate when the number of posts is near a boundary.
     """
     wanted = find_bits(posts)
     return wanted if wanted > bits or posts * 4 < POSTS_A_BUCKET << bits else bits
@@ -52,7 +52,7 @@ def layout_name(bits: int) -> str:
 
 
 def parse_layout(name: str) -> int | None:
-    """The bits of a layout; None: there is no such layout."""
+    """The bits of a layout, None if there is no such layout."""
     match = _LAYOUT.fullmatch(name)
     bits = int(match[1]) if match else MOST_BITS + 1
     return bits if bits <= MOST_BITS else None
@@ -64,13 +64,13 @@ def bucket_of(key: bytes, bits: int) -> int:
 
 
 def format_prefix(bucket: int, bits: int) -> str:
-    """The name of a bucket: its bits as hexadecimal digits, of which the last is filled with zeros."""
+    """The name of a bucket: its bits as hexadecimal digits, the last one filled up with zeros."""
     digits = _digits(bits)
     return f"{bucket << (4 * digits - bits):0{digits}x}" if digits else WHOLE
 
 
 def parse_prefix(name: str, bits: int) -> int | None:
-    """The number of a bucket; None: the layout has no such bucket."""
+    """The number of a bucket, None if the layout has no such bucket."""
     if bits == 0:
         return 0 if name == WHOLE else None
     if not _PREFIX.fullmatch(name) or len(name) != _digits(bits):

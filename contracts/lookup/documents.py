@@ -1,4 +1,4 @@
-"""The documents of the private look-ups: the layout, a bucket, and what was taken back on a day."""
+"""The documents of the private look-ups: the layout, a bucket, and the retractions of a day."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contracts.v1.finding import FindingCause, FindingState
 from contracts.v1.parts import Sha256
 
 CLEAR_MOST: Final = 1_024
-"""Versions in which nothing was found that a bucket holds, the newest ones; of others it says nothing."""
+"""The most versions without findings in a bucket, which has the newest ones."""
 _Mark = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 _Id = Annotated[UUID, Field(strict=False)]
 _Day = Annotated[date, Field(strict=False)]
@@ -24,8 +24,8 @@ _Moment = Annotated[AwareDatetime, Field(strict=False)]
 class Layout(Wire):
     """How posts are distributed over buckets now.
 
-    Shapes: `paused`: a breaker stops everything, and nothing of the buckets is to be shown; `first_day` is the first
-    day that may have retractions.
+    Shapes: `paused`: a breaker stops all findings, so nothing in the buckets may be shown; `first_day` is the first day
+    that may have retractions.
     """
 
     v: Literal[1] = 1
@@ -36,10 +36,10 @@ class Layout(Wire):
 
 
 class Version(Wire):
-    """A version of a post in which something was found, with the proof of that decision.
+    """A version of a post with findings, and the proof of the decision.
 
-    Shapes: `proof` is a `.tlog-proof` whose documents are enough to show the findings; it opens those that stand.
-    `revisions` are names that the site gives to the version.
+    Shapes: `proof` is a `.tlog-proof` whose documents are enough to show the findings; it opens only those that are
+    still published. `revisions` are the site's names for the version.
     """
 
     content_hash: Sha256
@@ -49,7 +49,7 @@ class Version(Wire):
 
 
 class Post(Wire):
-    """A post in which something was found."""
+    """A post with findings."""
 
     key: Sha256
     versions: Annotated[tuple[Version, ...], Field(strict=False)]
@@ -58,7 +58,7 @@ class Post(Wire):
 class Bucket(Wire):
     """All posts of a bucket.
 
-    Shapes: `checkpoint` is the note under which all proofs are; `clear` are marks of versions without findings.
+    Shapes: `checkpoint` is the note that all proofs refer to; `clear` are the marks of versions without findings.
     """
 
     v: Literal[1] = 1
@@ -68,7 +68,7 @@ class Bucket(Wire):
 
 
 class Change(Wire):
-    """The newest state of a published finding, and the day's moment at which it came into it."""
+    """The newest state of a published finding, and when on that day it changed to it."""
 
     id: _Id
     state: FindingState
@@ -77,7 +77,7 @@ class Change(Wire):
 
 
 class Retractions(Wire):
-    """The findings whose state changed last on a day, of UTC."""
+    """The findings whose last change of state was on this day in UTC."""
 
     v: Literal[1] = 1
     day: _Day

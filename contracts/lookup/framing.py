@@ -1,4 +1,4 @@
-"""How a document of the private look-ups is sent: compressed, and padded so that its size says little. Pure."""
+"""Frame a document of the private look-ups: compressed, and padded so that its size reveals little. Pure."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import zlib
 from typing import Final
 
 PADDED: Final = 32 * 1024
-"""Every body is a multiple of so many bytes."""
+"""The length of every body is a multiple of this. Units: bytes."""
 LARGEST: Final = 16 * 1024 * 1024
-"""Bytes of a document, so that a small body cannot become a huge one."""
+"""The most bytes of a document, so that a small body cannot become a huge document."""
 _LENGTH_BYTES: Final = 4
 _GZIP: Final = 31
 
 
 class FrameInvalid(ValueError):
-    """Not a body of the private look-ups."""
+    """The bytes are not a body of the private look-ups."""
 
 
 def frame(document: bytes) -> bytes:
@@ -26,7 +26,7 @@ def frame(document: bytes) -> bytes:
 
 
 def unframe(body: bytes) -> bytes:
-    """The document of a body. Raises: FrameInvalid."""
+    """The document in a body. Raises: FrameInvalid."""
     end = _LENGTH_BYTES + int.from_bytes(body[:_LENGTH_BYTES])
     if not body or len(body) % PADDED or end > len(body) or len(body) - end >= PADDED:
         raise FrameInvalid(f"a body of {len(body)} bytes does not hold {end}")

@@ -1,4 +1,4 @@
-"""Where the documents of private look-ups lie in the blob store: the notary writes them, the gateway serves them."""
+"""Names of the documents of private look-ups in the blob store: the notary writes them, the gateway serves them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def layout_folder(bits: int) -> str:
 
 
 def bucket_object(bucket: int, bits: int) -> str:
-    """The name of a bucket."""
+    """The name of the object of a bucket."""
     return f"{layout_folder(bits)}/{format_prefix(bucket, bits)}"
 
 
 def day_object(day: date) -> str:
-    """The name of what was taken back on a day."""
+    """The name of the document with the retractions of a day."""
     return f"{FOLDER}/retractions/{day.isoformat()}"

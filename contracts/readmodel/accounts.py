@@ -1,6 +1,6 @@
-"""The operator's own tables: accounts, and the instance keys that they and readers without an account hold.
+"""The operator's own tables: accounts, and the instance keys of accounts and of readers without an account.
 
-No fact makes these rows. Their unique keys are the only decisions that PostgreSQL makes.
+These rows come from no fact. Their unique keys are the only decisions that PostgreSQL makes.
 """
 
 from __future__ import annotations

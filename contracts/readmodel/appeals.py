@@ -1,4 +1,4 @@
-"""Objections to results, whether they are their authors', and what was decided about them."""
+"""Objections to results, whether they come from the post's author, and the decisions about them."""
 
 from __future__ import annotations
 

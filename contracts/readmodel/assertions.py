@@ -1,8 +1,8 @@
 """Claims as such, shared by all articles that make them, and their analyses.
 
-Numbers, labels and cited domains stay. Words (a claim's own, explanations, quotes) are kept until an hour: they leave
-with the fact that their hour has been purged, or that they were withdrawn, never because time has passed. Words that
-could not be read are not there either; that is no error.
+Numbers, labels and cited domains are permanent. Words (a claim's own, explanations, quotes) expire at an hour: the fact
+that their hour was purged, or that they were withdrawn, removes them, never the time itself. Words that could not be
+read are missing too, which is no error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_SAMPLES: Final = 5
 MAX_QUOTES: Final = 3
 MAX_QUOTE_WORDS: Final = 25
 _LONG_QUOTE: Final = rf"([^ \t\n\r\x1e]+[ \t\n\r]+){{{MAX_QUOTE_WORDS}}}[^ \t\n\r\x1e]"
-"""Quotes are joined by a character that separates words, too, so no run of words goes beyond one quote."""
+"""Quotes are joined by a character that also separates words, so a match never extends beyond one quote."""
 
 assertion: Final = Table(
     "assertion",

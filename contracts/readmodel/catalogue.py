@@ -1,7 +1,7 @@
-"""The catalogue: claims with a page, every change of one, and objections.
+"""The catalogue: claims with a page, every change of an entry, and objections.
 
-Words of edits and flags are kept until an hour, five years on; what an entry says is then again what it was published
-with. Nothing of this is a correction: no table of the public record refers to it.
+Words of edits and flags expire after five years; an entry then has again the words it was published with. None of this
+is a correction: no table of the public record refers to it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SEARCHED: Final = (
     " || jsonb_to_tsvector('simple', coalesce(evidence_summary, '[]'), '[\"string\"]')"
     " || jsonb_to_tsvector('simple', coalesce(scenario_summary, '[]'), '[\"string\"]')"
 )
-"""What a search looks at: the claim, excerpts of evidence, descriptions of scenarios."""
+"""The searched text: the claim, excerpts of evidence, descriptions of scenarios."""
 
 entry: Final = Table(
     "entry",

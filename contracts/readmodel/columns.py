@@ -1,7 +1,7 @@
 """Column kinds and the three schemas.
 
 Tables of the read model name no schema: the connection's search path does, so that a rebuild can fill a second copy and
-swap it with the first. With a schema named here, the rebuild would write into the live tables.
+swap it with the first. If a schema were named here, the rebuild would write to the live tables.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def text(name: str, *, null: bool = False, primary_key: bool = False) -> Column[
 
 
 def number(name: str, *, null: bool = False, primary_key: bool = False) -> Column[int]:
-    """A 32-bit integer without a sequence of the database's."""
+    """A 32-bit integer without a database sequence."""
     return Column(name, Integer, nullable=null, primary_key=primary_key, autoincrement=False)
 
 
@@ -75,7 +75,7 @@ def real(name: str, *, null: bool = False) -> Column[float]:
 
 
 def boolean(name: str, *, null: bool = False) -> Column[bool]:
-    """A yes or no."""
+    """A boolean."""
     return Column(name, Boolean, nullable=null)
 
 
@@ -90,7 +90,7 @@ def texts(name: str, *, null: bool = False) -> Column[list[str]]:
 
 
 def timestamp(name: str, *, null: bool = False) -> Column[datetime]:
-    """A point in time that an event states, never one of the database's clock."""
+    """A point in time that an event states, never the database's clock."""
     return Column(name, DateTime(timezone=True), nullable=null)
 
 
@@ -113,11 +113,11 @@ def ref(
     cascade: bool = False,
     index: bool | None = None,
 ) -> Column[object]:
-    """A foreign key. `cascade`: the row is deleted with the row it refers to."""
+    """A foreign key. `cascade`: the row is deleted with the one it refers to."""
     rule = ForeignKey(target, ondelete="CASCADE" if cascade else None)
     return Column(name, rule, nullable=null, primary_key=primary_key, index=index)
 
 
 def one_of(column: str, values: Sequence[str]) -> CheckConstraint:
-    """A closed set of strings; a text column, so that widening the set rewrites no rows."""
+    """Limit a text column to a set of strings; unlike with an enum, widening the set rewrites no rows."""
     return CheckConstraint(f"{column} IN ({', '.join(repr(value) for value in values)})", name=column)

@@ -1,4 +1,4 @@
-"""The archive of sources: which page was fetched for a claim, when, and whether it holds the quoted words.
+"""The archive of sources: which page was fetched for a claim, when, and whether it has the quoted words.
 
 The bytes are in the blob store under their hash, so a finding can be compared with the page as it was.
 """

@@ -1,6 +1,6 @@
 """Investigations and their results.
 
-`input_id` and `prompt_hash` are empty until the first attempt starts, because the input is frozen then and not before.
+`input_id` and `prompt_hash` are empty until the first attempt starts, because the input is frozen only then.
 Progress is in `claim_candidate`, one row per candidate, so no writer overwrites newer progress with older. Users' keys
 are not here: they are stored encrypted, for minutes, outside the database.
 """

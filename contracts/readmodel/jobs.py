@@ -1,6 +1,7 @@
-"""Audits of articles: jobs with their claims, the runs that were paid for, credit, and what an operator configured.
+"""Audits of articles: jobs with their claims, the runs that were paid for, credit, and the operator's configuration.
 
-No table holds words of an article. What an account sent, and its result, are texts that expire; here are their hashes.
+No table has words of an article: an account's request and its result are texts that expire, and only their hashes are
+here.
 Money is in millionths of a US dollar.
 """
 

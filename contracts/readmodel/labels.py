@@ -1,4 +1,4 @@
-"""Labels on posts of other sites, as the newest event of each left them."""
+"""Labels on posts of other sites, as of the newest event about each."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is not derived from the log: the log's own copy, and the read model's position in it.
+"""The ledger, which is a copy of the log, and the read model's position in the log.
 
-`ledger.fact` is append-only and survives every rebuild: from it the read model is rebuilt and a lost stream restored,
+`ledger.fact` is append-only and survives every rebuild: the read model is rebuilt and a lost stream restored from it,
 and its chain of hashes reveals an altered or missing event.
 """
 

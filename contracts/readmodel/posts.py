@@ -1,7 +1,7 @@
 """Posts, their authors, and the views that decide what is investigated next.
 
 A post's id derives from platform and external id, so its row is found by primary key. `post` has no index on its
-counters, so that a view is an update in place: the order of selection is in `candidate`.
+counters, so that a view updates the row in place: the order of selection is in `candidate`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contracts.readmodel.columns import READMODEL, boolean, day, key, number, re
 
 
 def _confirmed_flag() -> Column[bool]:
-    """Whether the row states what the site itself says; readers' observations do not change it then."""
+    """Whether the row's values come from the site itself; if so, readers' observations do not change them."""
     return Column("confirmed", Boolean, nullable=False, server_default=sql("false"))
 
 

@@ -1,4 +1,4 @@
-"""Publishers of cited sources: their scores by epoch, and what people say of them."""
+"""Publishers of cited sources: their scores by epoch, and people's ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well audits and the catalogue do: metrics by the hour, and causes of errors by the week. None has versions."""
+"""The quality of audits and the catalogue: metrics by the hour, and error patterns by the week."""
 
 from __future__ import annotations
 

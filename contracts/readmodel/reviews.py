@@ -1,4 +1,4 @@
-"""What people outside say of published findings, and which findings they were asked about."""
+"""Outside reviewers' verdicts on published findings, and the samples that they were asked about."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The tables of search: a document for each finished investigation, with every part of it that a query may contain.
+"""The tables of search: a document for each finished investigation, with all of its parts that a query can match.
 
 A document is written once, when its investigation is complete and its version verified or corroborated, and only from
-values that cannot change any more: an update would rewrite a row of the largest index.
+values that can no longer change: an update would rewrite a row of the largest index.
 """
 
 from __future__ import annotations

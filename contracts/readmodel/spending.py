@@ -1,4 +1,4 @@
-"""Who requested a run, who pays for it, and what it has cost so far.
+"""Who requested a run, who pays for it, and its cost so far.
 
 A round counts for the day of its request and money for the day it was spent on, so that a day's budget is one range of
 an index. Limits are not stored here.

@@ -1,6 +1,6 @@
 """The public audit of a finished investigation: its input, its attempts and the verdict on each candidate.
 
-Of candidates that were not published it holds what stopped them and nothing of their content (decision 0044).
+For candidates that were not published it has the reason, but nothing of their content (decision 0044).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contracts.rpc.values import Instant, Wire
 
 
 class AuditModel(Wire):
-    """Base of answers that are read from rows with further columns."""
+    """Base of answers that are built from rows with more columns."""
 
     model_config = ConfigDict(extra="ignore", strict=False)
 
@@ -27,7 +27,7 @@ class PromptText(AuditModel):
 
 
 class ToolCall(AuditModel):
-    """One call of a tool; `payload` as it was recorded."""
+    """One call of a tool; `payload` is the recorded call."""
 
     index: int
     tool: str
@@ -37,14 +37,14 @@ class ToolCall(AuditModel):
 
 
 class RequestedTool(AuditModel):
-    """A tool that the model was offered."""
+    """A tool that was offered to the model."""
 
     type: str
     definition: Json[JsonValue]
 
 
 class AttemptRequest(AuditModel):
-    """The model's first request. Units: `input_characters` is the whole length where `input` is cut."""
+    """The first request to the model. Units: `input_characters` is the whole length, even if `input` is cut."""
 
     instructions: str
     input: str
@@ -80,7 +80,7 @@ class TokenUsage(AuditModel):
 
 
 class Attempt(AuditModel):
-    """One attempt of a model. Shapes: `transcript_hash` is of the stored transcript, from which the rest derives."""
+    """One attempt of a model. Shapes: `transcript_hash` is of the stored transcript, from which the rest is derived."""
 
     number: int
     outcome: str | None
@@ -110,7 +110,7 @@ class ReviewFailure(AuditModel):
 
 
 class GateOutcome(AuditModel):
-    """What a gate by code said of a candidate: PASS, or FAIL with a code."""
+    """The result of a gate that decides by code: PASS, or FAIL with a code."""
 
     gate: str
     outcome: str
@@ -118,7 +118,7 @@ class GateOutcome(AuditModel):
 
 
 class ValidationResult(AuditModel):
-    """The verdict on one candidate; `gate` is what rejected it, `gates` are those that judged by code."""
+    """The verdict on one candidate; `gate` rejected it, `gates` are the results of those that decide by code."""
 
     claim_id: UUID
     attempt: int | None

@@ -1,6 +1,6 @@
-"""The errors of the RPC protocol: each code has one number and one HTTP status, which are all the extension reads.
+"""The errors of the RPC protocol: each code has a number and an HTTP status, which are all that the extension reads.
 
-Messages are for people and hold no internal details.
+Messages are for people and contain no internal details.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OpenErrataCode = Literal["PAYLOAD_TOO_LARGE", "UPGRADE_REQUIRED", "MALFORMED_EXT
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """Source: docs/protocol.md 1.4."""
+    """The number and the HTTP status of a code. Source: docs/protocol.md 1.4."""
 
     jsonrpc: int
     http: int

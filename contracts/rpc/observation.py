@@ -1,6 +1,6 @@
 """`post.registerObservedVersion`: what a reader's browser saw.
 
-Each site's module in `platforms` defines its own fields; here are those that all sites share.
+The module of each site in `platforms` defines its own fields; those here are shared by all sites.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ObservedImage(Request):
 
 
 class SiteMetadata(Request):
-    """A post's metadata; each site has a shape of its own."""
+    """A post's metadata; each site adds its own fields."""
 
 
 class MetadataWithHtml(SiteMetadata):
@@ -47,7 +47,7 @@ class MetadataWithHtml(SiteMetadata):
 
 
 class Observed(Request):
-    """An observation of one site; its own shape narrows `platform` and `metadata`."""
+    """An observation of a post; the class of each site narrows `platform` and `metadata`."""
 
     platform: str
     url: Url

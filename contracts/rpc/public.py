@@ -13,7 +13,7 @@ from contracts.v1.parts import Provenance
 
 
 class Origin(Wire):
-    """Where the text came from: `server_verified_at` is null as long as only readers vouch for it, `corroborated_at`
+    """Where the text came from: `server_verified_at` is null while only readers vouch for the text, `corroborated_at`
     until enough of them do. Without either, a result is left out of lists, feeds and figures.
     """
 
@@ -55,8 +55,8 @@ class SourceCheck(Wire):
 
 
 class WithdrawnClaim(Wire):
-    """A finding that was published and is suspended (for now) or retracted (for good); `summary`: what was said, of a
-    retracted one.
+    """A finding that was published and is suspended (for now) or retracted (for good); only a retracted one has a
+    `summary`.
     """
 
     id: UUID
@@ -69,7 +69,7 @@ class WithdrawnClaim(Wire):
 
 
 class AuthorStatement(Wire):
-    """What the author of the post, who is proven, says about a finding; a newer one about it takes its place."""
+    """A statement of the post's proven author about a finding; a newer one replaces it."""
 
     claim_id: UUID
     appeal_id: UUID
@@ -78,7 +78,7 @@ class AuthorStatement(Wire):
 
 
 class LoggedDecision(Wire):
-    """A leaf of the decision log about this investigation; `proof` is where its proof is, a tlog-proof of C2SP."""
+    """A leaf of the decision log about this investigation; `proof` is the address of its C2SP tlog-proof."""
 
     index: int
     kind: NonEmpty
@@ -87,7 +87,7 @@ class LoggedDecision(Wire):
 
 
 class PublicResult(Wire):
-    """Post, investigation and the findings that stand; without any, nothing is shown as wrong."""
+    """Post, investigation and published findings; without findings, nothing is shown as wrong."""
 
     investigation: PublicInvestigation
     post: PublicPost

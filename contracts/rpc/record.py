@@ -1,6 +1,6 @@
 """Requests and answers of the older `public.*` procedures, which GraphQL has replaced.
 
-The same rows as GraphQL's, except that a missing timestamp is left out instead of null.
+They return the same rows as GraphQL, but leave out a missing timestamp instead of sending null.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class PostRecord(Wire):
 
 
 class ListedInvestigation(PostInvestigation):
-    """One of many posts' investigations."""
+    """One of the investigations in a list of many posts'."""
 
     platform: PlatformName
     external_id: NonEmpty

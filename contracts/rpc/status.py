@@ -39,7 +39,7 @@ class ClaimOut(PayloadOut):
 
 
 class PriorResult(Wire):
-    """What was found in an earlier, verified version of the same post."""
+    """The findings in an earlier, verified version of the same post."""
 
     old_claims: tuple[ClaimOut, ...]
     source_investigation_id: NonEmpty
@@ -70,7 +70,7 @@ class NotInvestigated(Wire):
 
 
 class DetailedNotInvestigated(NotInvestigated):
-    """For clients with optional fields. `view_count`: distinct readers, counted as for selection."""
+    """For clients that accept optional fields. `view_count`: distinct readers, counted as for selection."""
 
     view_count: Count
 
@@ -85,7 +85,7 @@ class Investigating(Wire):
 
 
 class DetailedInvestigating(Investigating):
-    """For clients with optional fields: the id to poll, and the number of readers."""
+    """For clients that accept optional fields: the id to poll, and the number of readers."""
 
     investigation_id: NonEmpty
     view_count: Count
@@ -98,7 +98,7 @@ class Investigated(Wire):
 
 
 class DetailedInvestigated(Investigated):
-    """For clients with optional fields: the id of the public page, the readers, and who vouches for the text."""
+    """For clients that accept optional fields: the id of the public page, and the numbers of readers and vouchers."""
 
     investigation_id: NonEmpty
     view_count: Count
@@ -106,7 +106,7 @@ class DetailedInvestigated(Investigated):
 
 
 class DatedInvestigated(Investigated):
-    """With the date, which `getInvestigation` alone sends, and always."""
+    """With the date, which only `getInvestigation` sends, and always sends."""
 
     checked_at: Instant
 
@@ -180,7 +180,7 @@ SettingsAnswer = KeyMissingOrValid | KeyRefusedOut
 
 
 def payload_out(payload: ClaimPayload) -> PayloadOut:
-    """A candidate as the wire shows it."""
+    """A candidate in its wire format."""
     return PayloadOut(
         text=payload.text,
         context=payload.context,
@@ -191,7 +191,7 @@ def payload_out(payload: ClaimPayload) -> PayloadOut:
 
 
 def claim_out(claim: PublishedClaim) -> ClaimOut:
-    """A finding as the wire shows it."""
+    """A finding in its wire format."""
     payload = claim.payload
     return ClaimOut(
         id=str(claim.claim_id),

@@ -1,7 +1,7 @@
-"""Field types of the wire: the strings and numbers that requests and answers are made of.
+"""Field types of the wire: the strings and numbers in requests and answers.
 
 They follow the published client's own rules (docs/protocol.md 2.0), with one restriction of ours: the URL of a page is
-http(s), because it is shown to readers as a link. Stored data relies on these rules.
+http(s), because readers see it as a link. Stored data relies on these rules.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ JS_WHITE_SPACE: Final = (
     "\t\n\v\f\r \xa0\u1680"
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""What JavaScript's `trim` removes; Python's `strip` differs in both directions."""
+"""The characters that JavaScript's `trim` removes; those of Python's `strip` differ in both directions."""
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _INSTANT: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]+))?)?Z"
@@ -63,13 +63,13 @@ class Wire(BaseModel):
 
 
 class Request(Wire):
-    """Base of what comes in: only the wire's own names."""
+    """Base of requests: only the wire's own names are accepted."""
 
     model_config = ConfigDict(validate_by_name=False)
 
 
 class _NeverNull:
-    """An optional field may be absent, but null is rejected."""
+    """Makes an optional field one that may be absent but not null."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         nullable = handler(source)
@@ -98,14 +98,14 @@ def _web_url(value: str) -> str:
 def is_web_url(url: str) -> bool:
     """Whether an absolute URL is http or https, so that it may be stored, shown and fetched.
 
-    An observation may hold forty thousand, and to parse one takes ten times as long as to look at how it begins.
+    An observation may have forty thousand URLs, and parsing one takes ten times as long as checking how it begins.
     """
     scheme = _SCHEME.match(url)
     return (ada_url.URL(url).protocol if scheme is None else scheme[0].lower()) in ("http:", "https:")
 
 
 def is_storable_picture(url: str) -> bool:
-    """Whether a picture's URL is http or https and no longer than that of a page may be."""
+    """Whether a picture's URL is http or https and not longer than the limit for a page's."""
     return len(url) <= URL_CHARACTERS and is_web_url(url)
 
 
@@ -157,19 +157,19 @@ def _join_alternatives(names: list[str]) -> str:
 
 
 def wire_instant(value: datetime) -> str:
-    """Format as `YYYY-MM-DDTHH:MM:SS.mmmZ`, the only form of a date that the extension reads."""
+    """Format as `YYYY-MM-DDTHH:MM:SS.mmmZ`, the only form of a date that the extension accepts."""
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 PlatformName = Annotated[str, AfterValidator(_check_platform), Field(json_schema_extra={"format": "platform"})]
-"""Open here; `read` takes the names that the caller knows."""
+"""Any name here; `read` limits it to the names that the caller passes."""
 Identifier = Annotated[str, Field(min_length=1, max_length=300)]
 """The site's id of a post or a person. The limit lets two of them fit an index entry. Units: code points."""
 Title = Annotated[str, Field(min_length=1), _cut(TITLE_CHARACTERS)]
-"""A heading as a page shows it, cut at the limit."""
+"""A heading on a page, cut at the limit."""
 PersonName = Annotated[str, Field(min_length=1), _cut(NAME_CHARACTERS)]
-"""A person's name as a page shows it, cut at the limit."""
+"""A person's name on a page, cut at the limit."""
 TitleMarkup = Annotated[str, Field(min_length=1), AfterValidator(_drop_long)]
 """A heading with markup, which cannot be cut; one beyond the limit counts as absent."""
 Digits = Annotated[str, Field(pattern=r"^[0-9]+$", max_length=300)]
@@ -177,7 +177,7 @@ Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$", max_length=6
 Sha256Hex = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 Url = Annotated[str, AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})]
 PictureUrl = Annotated[str, AfterValidator(_absolute_url), Field(json_schema_extra={"format": "uri"})]
-"""Any absolute URL: the published client also sends those that only the browser knows (`blob:`)."""
+"""Any absolute URL: the published client also sends those that only the browser can load (`blob:`)."""
 WebPictures = Annotated[tuple[PictureUrl, ...], Field(fail_fast=True), AfterValidator(_drop_unstorable)]
 """URLs of pictures; those that cannot be stored are dropped, since the page and not the reader chose them."""
 Count = Annotated[int, BeforeValidator(_to_integer), Field(ge=0, le=SAFE_INTEGER)]
@@ -185,14 +185,14 @@ InstantText = Annotated[str, AfterValidator(_canonical_instant), Field(json_sche
 Instant = Annotated[datetime, PlainSerializer(wire_instant)]
 
 ObservedText = Annotated[str, Field(min_length=1), AfterValidator(_check_size)]
-"""Text as a reader's page shows it. Units: the client also counts at most 500,000 UTF-16 units, but a text never has
-more of those than it has bytes."""
+"""The text on a reader's page. Units: the client also limits UTF-16 units to 500,000, but a text never has more of
+those than bytes."""
 
 
 def read(shape: TypeAdapter[Parsed], body: bytes, platforms: Sequence[str] | None = None) -> Parsed:
-    """Parse a request. PostgreSQL stores no NUL, so a NUL in any string is an error.
+    """Parse a request. A NUL in any string is an error, since PostgreSQL cannot store it.
 
-    Shapes: `platforms` are the allowed names of sites; None: any.
+    Shapes: `platforms` are the allowed names of sites, None for any.
 
     Raises: pydantic.ValidationError; lone surrogates, bad UTF-8 and deep nesting are rejected by the parser itself.
     """

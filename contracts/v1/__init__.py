@@ -141,7 +141,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
 )
 
 DECODED: Final = 256
-"""How many of the newest messages stay decoded: the folds of a busy process are about a hundred apart."""
+"""The number of newest messages that stay decoded: the folds of a busy process are about a hundred apart."""
 _ENVELOPES: Final[dict[str, type[Envelope]]] = {
     event.SUBJECT: create_model(f"{event.__name__}Envelope", __base__=Envelope, event=(event, ...)) for event in EVENTS
 }
@@ -162,7 +162,7 @@ class UnknownEvent(Undecodable):
 
 @lru_cache(DECODED)
 def decode(subject: str, body: bytes) -> Envelope:
-    """Decode a stored message. Several readers in one process that get it soon after each other decode it once.
+    """Decode a stored message, once for several readers in one process that get it soon after each other.
 
     Raises: UnknownEvent: unknown subject. Undecodable: malformed bytes, or a key that is not the subject's.
     """

@@ -1,4 +1,4 @@
-"""Objections to what an investigation found, proofs of who wrote the post, and what was decided."""
+"""Objections to the result of an investigation, proofs of the post's author, and decisions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ProofUrl = Annotated[str, Field(pattern=r"^https://[!-~]+$", max_length=2_000)]
 MOST_LINKS = 5
 MOST_CLAIMS = 100
 PROOF_HOURS = 72
-"""How long after its opening the author of an appeal can be proven."""
+"""How long after its opening the author of an appeal can prove to be the post's."""
 
 
 def make_proof_token(appeal_id: UUID) -> str:
-    """What the author of a post publishes to prove that an appeal is theirs.
+    """The token that the author of a post publishes to prove that an appeal is theirs.
 
-    It needs no secret: it proves only that someone who may publish as the author wanted this one appeal.
+    It need not be secret: it proves only that someone who may publish as the author wanted this one appeal.
     """
     return f"openerrata-author-{appeal_id.hex}"
 
@@ -37,9 +37,9 @@ class AppealOpened(OnceEvent, subject="appeal.opened", key="investigation_id", i
     """Somebody objects to the result of an investigation, which stays as it is.
 
     The key is the investigation, so the stream orders its appeals, and they are erased with it. `claim_ids` are the
-    findings that the objection names. `range_key` is the hash of the network that it came from. `by_author`: it claims
-    to be the post's author's, and counts as a reader's until that is proven. `statement` is what the author wants said
-    in public beside these findings; it is shown once they are proven.
+    findings that the objection names. `range_key` is the hash of the network that it came from. `by_author`: the sender
+    claims to be the post's author, and counts as a reader until that is proven. `statement` is the author's text to be
+    shown beside these findings once the author is proven.
     """
 
     appeal_id: UUID
@@ -56,9 +56,9 @@ class AppealOpened(OnceEvent, subject="appeal.opened", key="investigation_id", i
 class AppealProofOffered(Event, subject="appeal.proof_offered", key="investigation_id"):
     """Somebody names a page on which the author of the post is said to have published the appeal's token.
 
-    `author` is who wrote the post, as its site names them: an account, or the article and revision to which they
+    `author` is the post's author as the site names them: an account, or the article and revision to which they
     contributed. `observation` names the page, with what its request needs.
-    After `until` nothing is looked at.
+    After `until` the page is not looked at.
     """
 
     appeal_id: UUID
@@ -68,7 +68,7 @@ class AppealProofOffered(Event, subject="appeal.proof_offered", key="investigati
     until: AwareDatetime
 
     def has_expired(self, now: datetime) -> bool:
-        """Whether the token may no longer be looked for: a promised date, so it follows the time of day."""
+        """Whether the token may no longer be looked for: the date was promised, so the wall clock decides."""
         return self.until <= now
 
     def identity(self) -> str:
@@ -76,7 +76,7 @@ class AppealProofOffered(Event, subject="appeal.proof_offered", key="investigati
 
 
 class AppealProofChecked(Event, subject="appeal.proof_checked", key="investigation_id", identity=("proof_id",)):
-    """The site was asked for an offered page. PROVEN: it is the author's, and holds the appeal's token.
+    """An offered page was requested from its site. PROVEN: the page is the author's and has the appeal's token.
 
     `proof_id` is the id of the offer's observation.
     """
@@ -88,7 +88,7 @@ class AppealProofChecked(Event, subject="appeal.proof_checked", key="investigati
 
 
 class AppealDecided(OnceEvent, subject="appeal.decided", key="investigation_id", identity=("follows",)):
-    """An appeal was decided; `reason` is a sentence for readers. The findings that fell with it were retracted before.
+    """An appeal was decided; `reason` is a sentence for readers. Findings that it proved wrong were retracted before.
 
     The key is the investigation; at most one of its appeals is open.
     """

@@ -1,4 +1,4 @@
-"""An assertion is a claim as such, shared by all articles that make it: the claim cache is its newest facts.
+"""An assertion is a claim as such, shared by all articles that make it; its newest facts are the claim cache.
 
 Its id derives from the normalised words, their language and the guard, so it is never edited.
 """
@@ -21,18 +21,18 @@ InvalidationReason = Literal["RIGHTS", "MODERATION", "EDIT"]
 
 
 class Shape(Value):
-    """How thorough an analysis is. `evidence` is the most pieces of evidence of one scenario."""
+    """How thorough an analysis is. `evidence` is the most pieces of evidence for one scenario."""
 
     scenarios: int = Field(ge=1, le=5)
     evidence: int = Field(ge=3, le=10)
     depth: Depth = "STANDARD"
 
     def covers(self, other: Shape) -> bool:
-        """Whether it is at least as thorough in everything."""
+        """Whether this shape is at least as thorough as `other` in everything."""
         return self.join(other) == self
 
     def join(self, other: Shape) -> Shape:
-        """The least shape that covers both."""
+        """The smallest shape that covers both."""
         return Shape(
             scenarios=max(self.scenarios, other.scenarios),
             evidence=max(self.evidence, other.evidence),
@@ -57,9 +57,9 @@ class AnalysedScenario(Value):
 
 
 class Citation(Value):
-    """A source of a scenario: its public domain, and the hash of its address, by which rights are withdrawn.
+    """A source of a scenario: its public domain, and the hash of its address, by which quotes are withdrawn.
 
-    `outcome` is that of the look-up of its quotes; `score` the publisher's when the analysis was made.
+    `outcome` is that of the look-up of its quotes; `score` is the publisher's when the analysis was made.
     """
 
     publisher_id: UUID
@@ -74,7 +74,7 @@ class Citation(Value):
 
 
 class DroppedEvidence(Value):
-    """Evidence that does not count, by why: its quote is not on the page, the page was not there or not looked up."""
+    """Counts of dropped evidence: its quote is not on the page, or the page was unavailable or not looked up."""
 
     missing: int = Field(default=0, ge=0)
     unavailable: int = Field(default=0, ge=0)
@@ -84,11 +84,11 @@ class DroppedEvidence(Value):
 class AssertionAnalysisRequested(
     OnceEvent, subject="assertion.analysis_requested", key="assertion_id", identity=("run_id", "requested_by")
 ):
-    """An analysis is bought for the job or stale entry `requested_by`; jobs that need it meanwhile join.
+    """An analysis is bought for the job or stale entry `requested_by`; other jobs that need it meanwhile join its run.
 
     `run_id` derives from the assertion and `follows`, so the requests of two jobs name the same run and have different
-    ids: the stream refuses the later one instead of confirming it as a repetition. Shapes: `words` holds the claim and
-    its canonical text; `score_epoch` is the job's: only publishers' scores of it count.
+    ids: the stream refuses the later one instead of confirming it as a repetition. Shapes: `words` has the claim and
+    its canonical text; `score_epoch` is the job's, whose publishers' scores are used.
     """
 
     assertion_id: UUID
@@ -107,10 +107,10 @@ class AssertionAnalysisRequested(
 
 
 class AssertionAnalysed(OnceEvent, subject="assertion.analysed", key="assertion_id", identity=("analysis_id",)):
-    """The assertion was analysed; the newest analysis counts until `expires_at` unless it is invalidated.
+    """The assertion was analysed; the newest analysis is valid until `expires_at` unless it is invalidated.
 
-    `analysis_id` is the run's id. Shapes: `body` holds explanations and quotes; `recommended` is the ordinal of the
-    scenario that the roll-up stands on.
+    `analysis_id` is the run's id. Shapes: `body` has explanations and quotes; `recommended` is the ordinal of the
+    scenario that the roll-up is based on.
     """
 
     assertion_id: UUID
@@ -137,7 +137,7 @@ class AssertionAnalysed(OnceEvent, subject="assertion.analysed", key="assertion_
 
 
 class AssertionInvalidated(Event, subject="assertion.invalidated", key="assertion_id"):
-    """What was analysed before this no longer serves; `analysis_id` None: no analysis of the assertion does.
+    """The earlier analysis `analysis_id` is no longer used; None: no earlier analysis of the assertion is.
 
     The analysis keeps its verdict and is shown as stale; under RIGHTS its quotes are deleted.
     """

@@ -1,4 +1,4 @@
-"""What stops findings from being displayed, as a whole or of one variant."""
+"""Breakers, which stop findings from being displayed: all of them, or those of one variant."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ BreakerTrigger = Literal[
     "NO_QUORUM",
 ]
 BreakerScope = Annotated[str, Field(pattern="^(ALL|NEW|[0-9a-f]{64})$")]
-"""ALL: every finding; NEW: those that are not displayed yet; else the variant whose findings it stops."""
+"""The findings that a breaker stops. ALL: every one; NEW: those that are not displayed yet; else those of a variant."""
 
 
 class BreakerChanged(OnceEvent, subject="breaker.changed", key="scope", identity=("follows",)):
-    """A breaker opened, began its trial, or closed. Without any, it is closed.
+    """A breaker opened, became half open, or closed. Without such an event it is closed.
 
     OPEN names the `trigger`, with its `numbers` in words; the same breaker may open further for another trigger.
-    HALF_OPEN and CLOSED name the `cause` that was found and removed. `by`: a service, or who says so. Units: `quota` is
-    how many findings a day the variants of a closed one may have at first.
+    HALF_OPEN and CLOSED name the `cause` that was found and removed. `by`: the service or the person that decided.
+    Units: `quota` is how many findings a day its variants may have at first after it closed.
     """
 
     scope: BreakerScope

@@ -1,4 +1,4 @@
-"""What the site itself answers about an observed post."""
+"""The site's own answers about an observed post."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from contracts.v1.parts import CheckedSource, ClaimPayload, Prompt, TextRef, Usa
 
 
 class ClaimEvent(Event, key="investigation_id", identity=("claim_id", "round")):
-    """Base of the claim's events. `round` is the request's: after a failure a claim is proposed and judged anew."""
+    """Base of a claim's events. `round` is that of the request: after a failure a claim is proposed and judged anew."""
 
     investigation_id: UUID
     claim_id: UUID
@@ -62,14 +62,14 @@ class ClaimValidationStarted(
 
 
 class ClaimApproved(ClaimEvent, subject="claim.approved"):
-    """The candidate withstood validation.
+    """The candidate passed validation.
 
-    Shapes: `payload` is what is published: of the candidate's sources only those that count, each under the address
-    where it was found. `sources` are all of the candidate's, in its order. Here and in every other verdict `prompt` is
-    the reviewer's, `rules` the version of the rules that decide without a model, and `unchecked_allowed` whether the
-    operator lets sources count that could not be fetched; None in older events. `gates` are those that judged before
-    the review, in their order, under `policy`; without one, none did. `opinion` is the last one's answer, and is in
-    `usage`.
+    Shapes: `payload` is what is published: it has only those of the candidate's sources that count, each with the
+    address where it was found. `sources` are all of the candidate's, in its order. Here and in every other verdict
+    `prompt` is the reviewer's, `rules` the version of the rules that decide without a model, and `unchecked_allowed`
+    whether the operator accepts sources that could not be fetched; None in older events. `gates` are the results of the
+    gates that judged before the review, in their order, under `policy`; without a policy none did. `opinion` is the
+    second opinion, whose cost is part of `usage`.
     """
 
     version_id: UUID
@@ -86,9 +86,9 @@ class ClaimApproved(ClaimEvent, subject="claim.approved"):
 
 
 class ClaimHeld(ClaimEvent, subject="claim.held"):
-    """The candidate withstood validation, and is not displayed before its hold is over.
+    """The candidate passed validation, and is not displayed before its hold is over.
 
-    `approval` is published once it is released. Analysts may not follow this. Units: `held_at` is UTC.
+    `approval` is published once the claim is released. Analysts may not follow this. Units: `held_at` is UTC.
     """
 
     approval: ClaimApproved
@@ -98,9 +98,9 @@ class ClaimHeld(ClaimEvent, subject="claim.held"):
 class ClaimHoldEnded(OnceEvent, subject="claim.hold_ended", key="claim_id", identity=("round",)):
     """A held claim is released, or withheld for good; its verdict follows.
 
-    The key is the claim, so that the stream decides between two who end a hold. Shapes: `code` is None exactly if it is
-    released. Units: `views_a_day` are unique; None: unknown. `hold_s`: how long it had to be held, in seconds; None
-    where that was not decided, and in older events.
+    The key is the claim, so that of two workers that end a hold the stream accepts one. Shapes: `code` is None exactly
+    if the claim is released. Units: `views_a_day` are unique; None: unknown. `hold_s`: how long it had to be held, in
+    seconds; None if that was not decided, and in older events.
     """
 
     investigation_id: UUID
@@ -113,7 +113,7 @@ class ClaimHoldEnded(OnceEvent, subject="claim.hold_ended", key="claim_id", iden
 
 
 class ClaimRejected(ClaimEvent, subject="claim.rejected"):
-    """The candidate did not withstand validation; `gate` rejected it: rule, sources, one of `gates`, model, or hold."""
+    """The candidate did not pass validation; `gate` rejected it: rule, sources, one of `gates`, model, or hold."""
 
     gate: str
     reason: str

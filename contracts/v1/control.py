@@ -1,4 +1,4 @@
-"""Posts with known answers that run among others: committed to before, opened after."""
+"""Posts with known answers that are investigated among others: a list is committed to before and published after."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ ControlSalt = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 def commit_to(controls: Iterable[tuple[UUID, str]]) -> str:
-    """SHA-256 over the heading `openerrata/controls/1` and a line `<version id> <salt>` for each, sorted."""
+    """The commitment: SHA-256 of the heading `openerrata/controls/1` and sorted lines `<version id> <salt>`."""
     lines = sorted(f"{version} {salt}" for version, salt in controls)
     return sha256("\n".join(("openerrata/controls/1", *lines)).encode()).hexdigest()
 
 
 class ControlCommitted(OnceEvent, subject="control.committed", key="batch_id"):
-    """A list of posts in which nothing is wrong was committed to; none of them has run as a control of it yet.
+    """A list of posts in which nothing is wrong was committed to, before any of them ran as its control.
 
     `commitment` is the hash of the list with its salts, so a guess of a post cannot be checked against it. After
-    `closes_at` no run of it begins. With `holds` it is a set of posts with known answers instead, for the bench alone,
-    and the hash is that of its file; publishing the file opens it.
+    `closes_at` no run of the list begins. With `holds` it is a set of posts with known answers, for the bench only, and
+    the hash is that of its file; publishing the file opens it.
     """
 
     commitment: Sha256
@@ -45,7 +45,7 @@ class ControlCommitted(OnceEvent, subject="control.committed", key="batch_id"):
 
 
 class OpenedControl(Value):
-    """A post of the list. FLAGGED: a finding passed all gates, though nothing is wrong in it."""
+    """A post of the list. FLAGGED: a finding passed all gates, though nothing is wrong in the post."""
 
     version_id: UUID
     salt: ControlSalt
@@ -53,7 +53,7 @@ class OpenedControl(Value):
 
 
 class ControlOpened(OnceEvent, subject="control.opened", key="batch_id"):
-    """The list is public, with what came of each post."""
+    """The list is public, with the outcome of each post."""
 
     batch_id: UUID
     controls: tuple[OpenedControl, ...] = Field(min_length=1, max_length=MOST_CONTROLS)

@@ -1,4 +1,4 @@
-"""An account's credit of one month: the newest event holds the whole state, so the stream decides by its sequence."""
+"""An account's credit for one month. The newest event has the whole state, so the stream can order all changes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class CreditPosted(OnceEvent, subject="credit.posted", key="period_id"):
     """An entry in a period of an account, and the state after it; `follows` is the period's previous entry.
 
     Shapes: RESERVED, SETTLED and RELEASED name a job of mode CREDIT, EXTRACTION one of mode CACHE_ONLY; ADJUSTED
-    has an `adjustment_id` instead, so that two corrections at once are two.
-    `micro_usd` is what was reserved, charged, or released; of ADJUSTED what was added to the use, possibly negative; 0
-    for EXTRACTION. The state is `limit_micro_usd` (None: without limit), whether it is `hard`, `used_micro_usd`, the
-    reservations in `open`, and how many `extractions` were made on `extraction_day` (UTC).
+    has an `adjustment_id` instead, so that two corrections at the same time are distinct.
+    `micro_usd` is the amount reserved, charged or released; for ADJUSTED what was added to the used amount, possibly
+    negative; 0 for EXTRACTION. The state is `limit_micro_usd` (None: no limit), whether it is `hard`, `used_micro_usd`,
+    the reservations in `open`, and how many `extractions` were made on `extraction_day` (UTC).
     """
 
     period_id: UUID

@@ -17,10 +17,10 @@ EditType = Literal["CONTENT_CORRECTION", "CLARIFICATION", "SYSTEM_REANALYSIS", "
 class EditMade(OnceEvent, subject="edit.made", key="entry_id", identity=("edit_id",)):
     """An entry, or a part of it, was changed; of two edits of one version the stream refuses the second.
 
-    `edit_id` is random: the edits of two editors must not be taken for repetitions of one. Shapes: `before` and `after`
-    hold the whole state of the entry's words, `fields` name what differs. `hidden`: from now on nobody but moderators
-    sees the entry. `reworded`: its wording is no longer the one that it was published with. `by` None: the system, when
-    the claim was analysed again; `entity_id` is that analysis then, and `edit_id` derives from it.
+    `edit_id` is random, so that the edits of two editors are not treated as repetitions. Shapes: `before` and `after`
+    have all words of the entry, `fields` name what differs. `hidden`: from now on only moderators see the entry.
+    `reworded`: its wording is no longer the one that it was published with. `by` None: the system made the edit after
+    the claim was analysed again; then `entity_id` is that analysis, and `edit_id` derives from it.
     """
 
     entry_id: UUID

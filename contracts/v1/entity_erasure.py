@@ -1,4 +1,4 @@
-"""Erasure of what audits are about: a job, an assertion, an account."""
+"""Erasure of an entity of audits: a job, an assertion or an account."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ EntityType = Literal["JOB", "ASSERTION", "ACCOUNT"]
 class EntityErasureOrdered(Event, subject="entity_erasure.ordered", key="entity_id", identity=("erasure_id", "part")):
     """An operator erased an entity: it leaves the read model, and later events about it are not applied.
 
-    `ErasureOrdered` is the same for posts; it is an event of another stream, and its reason may be a sentence. What has
-    many events is erased in several `part`s of one erasure. Shapes: `facts` are of the stream JOBS, in rising order.
+    `ErasureOrdered` does the same for posts; it is in another stream, and its reason may be a sentence. An entity with
+    many events is erased in several `part`s. Shapes: `facts` are of the stream JOBS, in rising order.
     """
 
     entity_id: UUID

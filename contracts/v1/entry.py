@@ -1,4 +1,4 @@
-"""Entries of the catalogue: claims that have a public page. What is changed on it is an `edit.made`."""
+"""Entries of the catalogue: claims that have a public page. Each change of an entry is an `edit.made`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ StaleTrigger = Literal["EDIT", "FLAGS", "EVIDENCE", "SOURCES", "IMPROVEMENT"]
 STALE_PARTS: Final[tuple[StalePart, ...]] = get_args(StalePart)
 
 Wording = Annotated[str, Field(min_length=1, max_length=500)]
-"""A claim as an entry words it. It is public."""
+"""The wording of a claim in an entry, which is public."""
 
 
 class EntryPublished(OnceEvent, subject="entry.published", key="entry_id", identity=("by",)):
-    """A claim has a page from now on. Its id derives from the assertion, so that it is published once.
+    """A claim gets a page. The entry's id derives from the assertion, so that it is published once.
 
     `by` is the account that decided.
     """
@@ -32,10 +32,10 @@ class EntryPublished(OnceEvent, subject="entry.published", key="entry_id", ident
 
 
 class EntryStaled(OnceEvent, subject="entry.staled", key="entry_id", identity=("trigger", "cause_id")):
-    """Parts of an entry no longer follow from what is known; the next analysis of its assertion renews them.
+    """Parts of an entry became stale; the next analysis of its assertion renews them.
 
-    `cause_id` is what this follows from: EDIT the edit, FLAGS the flag, EVIDENCE the analysis that came later or was
-    withdrawn, SOURCES the analysis that used earlier scores, IMPROVEMENT the one that older instructions led to.
+    `cause_id` names the cause: for EDIT the edit, FLAGS the flag, EVIDENCE the analysis that came later or was
+    withdrawn, SOURCES the analysis that used earlier scores, IMPROVEMENT the analysis made with older instructions.
     """
 
     entry_id: UUID

@@ -11,7 +11,7 @@ from contracts.v1.parts import Sha256, Value
 
 
 class ErasedFact(Value):
-    """One event that lost its body. `hash` is its link in the ledger's chain, which stays."""
+    """One event that lost its body. `hash` is its link in the ledger's chain, which is kept."""
 
     sequence: int = Field(ge=1)
     hash: Sha256
@@ -20,7 +20,7 @@ class ErasedFact(Value):
 class ErasureOrdered(Event, subject="erasure.ordered", key="post_id", identity=("erasure_id", "part")):
     """An operator erased a post: it leaves the read model, and later events about it are not applied.
 
-    The reason is the operator's and names no person. A large post is erased in several `part`s of one erasure.
+    The reason is the operator's and names no person. A post with many events is erased in several `part`s.
     Shapes: `facts` are of the stream ERRATA, in rising order.
     """
 

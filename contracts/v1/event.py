@@ -21,7 +21,7 @@ PREFIX = "errata.v1."
 
 
 class Event(Value):
-    """Base of all events. The head of a class says where its events are published, and which of them are the same.
+    """Base of all events. The arguments of a class define where its events are published, and which ones are equal.
 
     `subject` is `<aggregate>.<event>`, `key` names the attribute with the aggregate's id, `identity` those that
     distinguish events with the same subject and key.
@@ -45,28 +45,28 @@ class Event(Value):
         return str(getattr(self, self.KEY))
 
     def identity(self) -> str:
-        """What distinguishes this event from others with the same subject and key; empty if there is only one."""
+        """What distinguishes this event from others with the same subject and key; empty if it is the only one."""
         return "|".join([str(getattr(self, name)) for name in self.IDENTITY])
 
     def subject(self) -> str:
-        """Where the event is published: `errata.v1.<aggregate>.<event>.<key>`."""
+        """The subject the event is published on: `errata.v1.<aggregate>.<event>.<key>`."""
         return f"{self.SUBJECT}.{self.key()}"
 
     def event_id(self) -> UUID:
-        """Derived from subject, key and identity: the same event always has the same id."""
+        """The event's id, derived from subject, key and identity: the same event always has the same id."""
         return event_id(type(self), self.key(), self.identity())
 
 
 def event_id(event: type[Event], key: object, identity: object = "") -> UUID:
-    """The id of an event, without the event."""
+    """The id of the event with this class, key and identity."""
     return derive_uuid(EVENT_NAMESPACE, f"{event.SUBJECT}.{key}|{identity}")
 
 
 class OnceEvent(Event):
     """An event that must follow a known predecessor on its subject.
 
-    It is stored only if `follows` is the sequence of the last event on its subject (0: it is the first). The stream
-    rejects any other writer, so two replicas cannot both start, finish or fail the same run.
+    It is stored only if `follows` is the sequence of the last event on its subject (0: there is none). The stream
+    refuses any other writer, so two replicas cannot both start, finish or fail the same run.
     """
 
     follows: int = Field(default=0, ge=0)

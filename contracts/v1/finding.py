@@ -1,4 +1,4 @@
-"""What became of a published finding after its publication."""
+"""Changes of a finding after its publication."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ Note = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class FindingChanged(OnceEvent, subject="finding.changed", key="claim_id", identity=("follows",)):
-    """A published finding was suspended, released again, or retracted for good; without any, it stands.
+    """A published finding was suspended, released again, or retracted for good; without such an event it is shown.
 
-    The key is the claim, so the stream orders its states. `note` is a sentence for readers; it is erased with the post.
-    `mistake`: a release before the suspension's time is over, because the suspension was a slip of the operator.
+    The key is the claim, so the stream orders its states. `note` is a sentence for readers, and is erased with the
+    post. `mistake`: it is released before the suspension's time is over, because the suspension was a slip of the
+    operator.
     """
 
     claim_id: UUID

@@ -1,4 +1,4 @@
-"""Objections to what the system shows or stores, for its moderators."""
+"""Objections to what the system shows or stores, which moderators decide."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contracts.v1.parts import EphemeralRef, Sha256
 
 
 class FlagRaised(OnceEvent, subject="flag.raised", key="flag_id"):
-    """Somebody objects to an entity; of type RIGHTS, to quotes from an address or to the analyses of a claim.
+    """Somebody objects to an entity; with type RIGHTS, to quotes from an address or to the analyses of a claim.
 
-    Shapes: `description` holds the reason and contact. `url_sha256` is of the address whose quotes are withdrawn,
+    Shapes: `description` has the reason and the contact. `url_sha256` is of the address whose quotes are withdrawn,
     `claim_sha256` of the canonical text of a claim, whose analyses are withdrawn once a moderator agrees.
     `range_key` is the hash of the network that a request without an account came from.
     """
@@ -30,7 +30,7 @@ class FlagRaised(OnceEvent, subject="flag.raised", key="flag_id"):
 
 
 class FlagResolved(OnceEvent, subject="flag.resolved", key="flag_id", identity=("status", "by")):
-    """A moderator decided on an objection. Shapes: `note` holds the reason; the other ids are the objection's."""
+    """A moderator decided on an objection. Shapes: `note` has the reason; the other ids are the objection's."""
 
     flag_id: UUID
     entity_type: Code

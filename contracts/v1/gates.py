@@ -1,4 +1,4 @@
-"""What gates ask for and say of a candidate, as facts hold it."""
+"""The requirements of the gates and their results, as facts record them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from contracts.v1.parts import Value
 GateName = Literal[
     "satire", "assertion", "independence", "families", "time", "freshness", "contradiction", "second_opinion"
 ]
-"""A gate before the reviewer, in the order in which they judge. The last one asks a model, the others are code."""
+"""The gates before the reviewer, in the order in which they judge. The last one asks a model, the others are code."""
 
 
 class Threshold(Value):
-    """From which probability on a second opinion is believed about a text in one group of languages."""
+    """The probability from which a second opinion is accepted about a text in one group of languages."""
 
     group: str
     probability: float = Field(ge=0, le=1)
 
 
 class OpinionPolicy(Value):
-    """Which second opinion is believed.
+    """Which second opinions are accepted.
 
-    Shapes: `family` is the declared family of its model; a group of languages that has no threshold is never believed.
+    Shapes: `family` is the declared family of the model; without a threshold for a text's language none is accepted.
     """
 
     family: str
@@ -32,11 +32,12 @@ class OpinionPolicy(Value):
 
 
 class GatePolicy(Value):
-    """What the gates asked for when they judged. The same rules and policy decide alike about the same pages.
+    """The requirements of the gates when they judged. The same rules and policy decide alike about the same pages.
 
-    Shapes: `off` are gates that did not judge; without `opinion` no second one was asked for; `own_hosts` are the
-    instance's, `ugc_hosts` the operator's additions to the list of hosts where anybody writes. `families` is the least
-    number of independent sources. Units: `page_age_s` in seconds between the fetch of a page and the judgement.
+    Shapes: `off` are gates that did not judge; without `opinion` there was no second opinion; `own_hosts` are the
+    instance's, `ugc_hosts` the operator's additions to the list of hosts with user-generated content. `families` is the
+    least number of independent sources. Units: `page_age_s` is the longest time from the fetch of a page to the
+    judgement, in seconds.
     """
 
     rules: str
@@ -49,7 +50,7 @@ class GatePolicy(Value):
 
 
 class GateResult(Value):
-    """What one gate said: PASS, or with the code of its reason FAIL, or ABSTAIN, which refuses too."""
+    """The result of one gate: PASS, or, with the code of the reason, FAIL or ABSTAIN; both refuse the candidate."""
 
     gate: GateName
     outcome: Literal["PASS", "FAIL", "ABSTAIN"]

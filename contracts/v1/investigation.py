@@ -29,7 +29,7 @@ KeySource = Literal["INSTANCE", "USER"]
 Fault = Literal["RUN", "USER_KEY"]
 
 CONVERSATION_LOST: Final = "ConversationLost"
-"""The `error_name` of an attempt whose provider has lost the conversation: the next one begins anew."""
+"""The `error_name` of an attempt whose provider lost the conversation: the next attempt begins anew."""
 CANCELLED: Final = "cancelled by operator"
 """The `reason` of an investigation that the operator ended."""
 
@@ -37,11 +37,11 @@ CANCELLED: Final = "cancelled by operator"
 class InvestigationRequested(OnceEvent, subject="investigation.requested", key="investigation_id", identity=("round",)):
     """An investigation of a version is requested; its id derives from version, analysis and origin, so requests merge.
 
-    `origin` says why: ORIGINAL, of which a version and analysis have one; APPEAL, an objection to findings; RETRACTION,
-    a check ordered because a finding is doubted; CONTROL, a run whose answer is known, of which nothing is published.
+    `origin` is the reason: ORIGINAL, once for a version and analysis; APPEAL, an objection to findings; RETRACTION, a
+    check ordered because a finding is doubted; CONTROL, a run with a known answer, whose result is not published.
     `origin_id` names the appeal, the order or the list of controls; only an ORIGINAL has none. `round` counts explicit
-    re-requests after a failure, from 1. `attachment` names the reader's key that pays; None in older events.
-    `objection` is what an APPEAL says.
+    requests after a failure, from 1. `attachment` names the reader's key that pays; None in older events. `objection`
+    is the text of an APPEAL.
     """
 
     investigation_id: UUID
@@ -64,12 +64,13 @@ class InvestigationRequested(OnceEvent, subject="investigation.requested", key="
 
 
 class InvestigationStarted(OnceEvent, subject="investigation.started", key="investigation_id", identity=("attempt",)):
-    """An attempt begins. `input` is the same in every attempt: the snapshot the first one took.
+    """An attempt begins. `input` is the same in every attempt: the snapshot that the first one took.
 
-    `attachment` is the request's, `delivery_count` the number of the request's delivery on which it was begun. Units:
-    `cost_limit_micro_usd` is what the whole run may cost, its reviews included, in millionths of a US dollar; None: no
-    such limit. `rules` is the version of the rules that decide without a model; None in older events. `gates` is what
-    the gates by code ask for, without the instance's own hosts; None: none judge, or an older event.
+    `attachment` is the request's, `delivery_count` the number of the request's delivery on which the attempt was begun.
+    Units: `cost_limit_micro_usd` is the limit for the whole run with its reviews, in millionths of a US dollar; None:
+    no limit. `rules` is the version of the rules that decide without a model; None in older events. `gates` is the
+    policy of the gates that decide by code, without the instance's own hosts; None if there are none, and in older
+    events.
     """
 
     investigation_id: UUID
@@ -90,10 +91,10 @@ class InvestigationStarted(OnceEvent, subject="investigation.started", key="inve
 
 
 class InvestigationDrafted(OnceEvent, subject="investigation.drafted", key="investigation_id", identity=("attempt",)):
-    """The model has finished; the result is whatever of `claim_ids` passes validation or was retained.
+    """The model has finished; the result is those of `claim_ids` that pass validation or were retained.
 
-    Shapes: `claim_ids` is everything the model submitted, in its order; those among them in `retained_ids` are findings
-    of the earlier version that it retained, and need no verdict. Older events list these in `retained_ids` alone.
+    Shapes: `claim_ids` are all claims that the model submitted, in its order; those also in `retained_ids` are findings
+    of the earlier version that it retained, and need no verdict. Older events list these in `retained_ids` only.
     """
 
     investigation_id: UUID
@@ -108,10 +109,10 @@ class InvestigationDrafted(OnceEvent, subject="investigation.drafted", key="inve
 class InvestigationAdvanced(
     Event, subject="investigation.advanced", key="investigation_id", identity=("attempt", "calls")
 ):
-    """A checkpoint: what was exchanged with the model is stored, and no later attempt pays for it again.
+    """A checkpoint: the exchange with the model so far is stored, and no later attempt pays for it again.
 
-    Shapes: `segment` holds what was exchanged since `before`, the hash of the previous segment; None: since the
-    beginning. `calls` counts the stored answers. `usage` is what this attempt has used so far.
+    Shapes: `segment` has the exchange since the previous segment, whose hash is `before`; None: since the beginning.
+    `calls` counts the stored answers. `usage` is that of this attempt so far.
     """
 
     investigation_id: UUID
@@ -142,10 +143,10 @@ class InvestigationRetryScheduled(
 
 
 class InvestigationCompleted(OnceEvent, subject="investigation.completed", key="investigation_id"):
-    """The investigation is complete; `claims` is everything that was found wrong, often nothing.
+    """The investigation is complete; `claims` are all its findings, often none.
 
-    `provenance` says who vouched for the text when it was investigated; None in older events. `round` is that of the
-    request which it answers; 1 in older events. A later round repeats a result that could not be applied.
+    `provenance` is that of the text when it was investigated; None in older events. `round` is that of the request
+    which this answers; 1 in older events. A later round repeats a result that could not be applied.
     """
 
     investigation_id: UUID
@@ -163,7 +164,7 @@ class InvestigationCompleted(OnceEvent, subject="investigation.completed", key="
 
 
 class InvestigationFailed(OnceEvent, subject="investigation.failed", key="investigation_id", identity=("round",)):
-    """The investigation ended without a result; nothing that it found is published.
+    """The investigation ended without a result; none of its claims is published.
 
     `fault` USER_KEY: a reader's own key could not be used, which says nothing about the post and restricts no other
     reader. `error_name`, `usage` and `transcript` are those of the attempt that failed, if one did.

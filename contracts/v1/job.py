@@ -1,4 +1,4 @@
-"""The life of one audit of an article, from intake to its end. Its words are `EphemeralRef` and expire."""
+"""The life of one audit of an article, from intake to its end. Its words are in texts that expire (`EphemeralRef`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ClaimNumber = Annotated[int, Field(ge=1, le=10)]
 
 
 class AuditOptions(Value):
-    """What the account asked for; the defaults are the API's. Source: FH-3 to FH-9."""
+    """The options that the account chose; the defaults are the API's. Source: FH-3 to FH-9."""
 
     browsing: bool = True
     depth: Depth = "STANDARD"
@@ -40,8 +40,8 @@ class AuditOptions(Value):
 
 
 class AuditPrices(Value):
-    """List prices, frozen in the job. Units: millionths of a US dollar; extract and assess an article, analyse a claim
-    that is newly analysed."""
+    """List prices, frozen in the job. Units: millionths of a US dollar; to extract and to assess an article, and to
+    analyse a new claim."""
 
     extract_micro_usd: MicroUsd
     analyse_micro_usd: MicroUsd
@@ -64,11 +64,11 @@ class ExtractedClaim(Value):
 
 
 class PlannedClaim(Value):
-    """What the look-up of a claim in the cache led to.
+    """The outcome of a claim's look-up in the cache.
 
-    Shapes: HIT has the `analysis_id` that serves, and `stale` if it is past its horizon; OWN and JOINED have the
-    `run_id` that is waited for, requested by this job or by another one, and may have the `analysis_id` that serves as
-    stale if the run fails; MISS and UNUSABLE have neither.
+    Shapes: HIT has the `analysis_id` that is used, `stale` if it is past its horizon; OWN and JOINED have the `run_id`
+    that the job waits for, requested by this job or by another one, and may have the `analysis_id` to use as stale if
+    the run fails; MISS and UNUSABLE have neither.
     """
 
     number: ClaimNumber
@@ -90,7 +90,7 @@ class PlannedClaim(Value):
 
 
 class ResolvedClaim(Value):
-    """The analysis of a claim, or the code of why there is none; neither: it was a miss."""
+    """The analysis of a claim, or the code of the failure; neither if it was a miss."""
 
     number: ClaimNumber
     analysis_id: UUID | None = None
@@ -104,7 +104,7 @@ class ResolvedClaim(Value):
 
 
 class JobIdempotencyKeyBound(OnceEvent, subject="job.idempotency_key_bound", key="key_id", identity=("job_id",)):
-    """A key names a job of an account until `expires_at`; `follows` is the key's previous binding, so it is free after.
+    """A key names a job of an account until `expires_at`, after which it is free; `follows` is its previous binding.
 
     `key_id` derives from the account and the SHA-256 of the key. `body_sha256` is of the request's canonical JSON
     (RFC 8785).
@@ -118,9 +118,9 @@ class JobIdempotencyKeyBound(OnceEvent, subject="job.idempotency_key_bound", key
 
 
 class JobRequested(OnceEvent, subject="job.requested", key="job_id"):
-    """An account asks for an audit; it is stored together with the reservation of its credit.
+    """An account requests an audit; stored together with the reservation of credit.
 
-    Shapes: `input` holds the request with address or text; `content_sha256` is there if a text was sent. `period_id` is
+    Shapes: `input` has the request with its address or text; `content_sha256` is set if a text was sent. `period_id` is
     the period of the reservation, None exactly in mode CACHE_ONLY. Units: `reserved_micro_usd` is the most that the job
     may charge.
     """
@@ -149,10 +149,10 @@ class JobRequested(OnceEvent, subject="job.requested", key="job_id"):
 
 
 class JobFetched(OnceEvent, subject="job.fetched", key="job_id"):
-    """The article is there, and everything that later steps must not change under a running job is frozen.
+    """The article was fetched, and everything that must not change during the job is frozen.
 
-    Shapes: `article` holds its text, title, address and author. `reference_day` is what "yesterday" refers to.
-    `score_epoch` numbers the publishers' scores that count. Units: `characters` are code points.
+    Shapes: `article` has its text, title, address and author. `reference_day` is the day that "yesterday" counts back
+    from. `score_epoch` is the epoch of the publishers' scores to use. Units: `characters` are code points.
     """
 
     job_id: UUID
@@ -168,8 +168,8 @@ class JobFetched(OnceEvent, subject="job.fetched", key="job_id"):
 class JobExtracted(OnceEvent, subject="job.extracted", key="job_id"):
     """The article's claims are known.
 
-    `memo_id` derives from account, article, model and prompt; `memo_of` is the job whose extraction was used again, and
-    then there is no `end`.
+    `memo_id` derives from account, article, model and prompt; `memo_of` is the job whose extraction was reused, in
+    which case there is no `end`.
     """
 
     job_id: UUID
@@ -187,14 +187,14 @@ class JobExtracted(OnceEvent, subject="job.extracted", key="job_id"):
 
 
 class JobPlanned(OnceEvent, subject="job.planned", key="job_id"):
-    """Every claim was looked up in the cache, and what is missing and paid for was requested."""
+    """Every claim was looked up in the cache, and missing analyses that the job may buy were requested."""
 
     job_id: UUID
     claims: tuple[PlannedClaim, ...] = ()
 
 
 class JobResolved(OnceEvent, subject="job.resolved", key="job_id"):
-    """Nothing more is waited for: every claim has its analysis, has failed or is missing. `complete`: all have one."""
+    """No run is awaited any more: every claim has its analysis, has failed or is missing. `complete`: all have one."""
 
     job_id: UUID
     claims: tuple[ResolvedClaim, ...] = ()
@@ -202,7 +202,7 @@ class JobResolved(OnceEvent, subject="job.resolved", key="job_id"):
 
 
 class JobEnded(OnceEvent, subject="job.ended", key="job_id"):
-    """The job is over, once: of its result, a failure and a cancellation only the first is stored.
+    """The job is over: of a result, a failure and a cancellation only the first is stored.
 
     Shapes: SUCCEEDED has a `result`; FAILED has a `code` and charges nothing. `stages_cached` names the steps that cost
     nothing. `end` is that of the last step, if it ran.
@@ -234,5 +234,5 @@ class JobEnded(OnceEvent, subject="job.ended", key="job_id"):
         return self
 
     def identity(self) -> str:
-        """The outcome, so that another end is refused instead of taken for a repetition."""
+        """The outcome, so that another end is refused instead of treated as a repetition."""
         return self.outcome

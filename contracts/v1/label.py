@@ -15,10 +15,10 @@ LabelReason = Literal["PUBLISHED", "RENEWED", "WITHDRAWN", "REPLACED", "FORGOTTE
 
 
 class LabelIssued(OnceEvent, subject="label.issued", identity=("follows",)):
-    """A label on a pinned record begins, is renewed, or ends (`neg`); its newest event counts until `exp`.
+    """A label on a pinned record begins, is renewed, or ends (`neg`); its newest event is valid until `exp`.
 
-    It holds no words of the post. `cts` is the moment that subscribers see, later than that of the event before. The
-    signature is not here: it follows from the fields and the labeler's key.
+    It has no words of the post. `cts` is the time that subscribers see, later than that of the event before. The
+    signature is not stored: it follows from the fields and the labeler's key.
     """
 
     uri: RecordUri

@@ -14,10 +14,9 @@ StageName = Literal["extract", "analyse", "assess"]
 
 
 class LlmStageConfigured(OnceEvent, subject="llm_stage.configured", key="stage"):
-    """A step's model changes for jobs that have not begun; it outranks the environment.
+    """A step's model changes for jobs that have not begun; this overrides the environment.
 
-    `by` is the admin's account; the nil UUID: the operator's command.
-    No key of a provider is part of this.
+    `by` is the admin's account, or the nil UUID for the operator's command. No provider's key is part of this.
     """
 
     stage: StageName
@@ -28,5 +27,5 @@ class LlmStageConfigured(OnceEvent, subject="llm_stage.configured", key="stage")
     by: UUID
 
     def identity(self) -> str:
-        """All of it, so that another admin's change at the same moment is refused."""
+        """All fields, so that another admin's change at the same moment is refused."""
         return f"{self.follows}|{self.provider}|{self.model}|{self.max_tokens}|{self.temperature:g}|{self.by}"

@@ -1,4 +1,4 @@
-"""What the operator decides about the decision log itself."""
+"""The operator's decisions about the decision log itself."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ VerifierKey = Annotated[str, Field(pattern=r"^[a-z0-9.:/_-]+\+[0-9a-f]{8}\+[A-Za
 
 
 class LogChanged(OnceEvent, subject="log.changed", key="log_id", identity=("follows",)):
-    """The decision log begins with this fact, or signs with other keys after it.
+    """The decision log begins with this fact, or is signed with other keys after it.
 
     Facts before OPENED are not in the log; `earlier` investigations among them ended with findings, which may still be
-    taken back. `keys` are all that sign from now on; the first of them counts.
+    retracted. `keys` are all keys that sign from now on; the first one is authoritative.
     """
 
     origin: Origin

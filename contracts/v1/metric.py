@@ -1,4 +1,4 @@
-"""How well audits and the catalogue do, hour by hour."""
+"""The quality of audits and the catalogue, hour by hour."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from contracts.v1.ids import metric_id
 
 
 class MetricSampled(OnceEvent, subject="metric.sampled", key="metric_id"):
-    """A metric at the beginning of an hour, over the 24 hours before it; the first sample of an hour stands.
+    """A metric at the beginning of an hour, over the 24 hours before it; only the first sample of an hour is stored.
 
-    Shapes: `n` is how many were counted. `target` is what `value` should reach, or stay below where `at_most`; None:
-    it is only watched, or too few were counted.
+    Shapes: `n` is the number of cases. `target` is what `value` should reach, or not exceed if `at_most`; None if the
+    metric has no target, or too few cases.
     """
 
     slot: Hour
@@ -28,5 +28,5 @@ class MetricSampled(OnceEvent, subject="metric.sampled", key="metric_id"):
 
     @property
     def metric_id(self) -> UUID:
-        """That of the metric and the hour."""
+        """The id of the metric's sample of the hour."""
         return metric_id(self.type, self.category, self.slot)

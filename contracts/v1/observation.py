@@ -16,7 +16,7 @@ class ObservationEvent(Event):
 
 
 class ObservationReceived(ObservationEvent, subject="observation.received"):
-    """The gateway accepted an observation, which is not verified with the site yet."""
+    """The gateway accepted an observation that is not yet verified with its site."""
 
 
 class ObservationUnverifiable(ObservationEvent, subject="observation.unverifiable"):

@@ -1,4 +1,4 @@
-"""The second opinion on a claim, as a fact states it."""
+"""The second opinion on a claim, as facts record it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contracts.v1.parts import ModelName, Prompt, TextRef, Usage, Value
 
 
 class Opinion(Value):
-    """What a second model said of a claim, of which it saw the sentence and the quotations only.
+    """A second model's opinion on a claim, of which it saw only the sentence and the quotations.
 
-    Units: `probability` that the quotations show the sentence to be wrong, 0 to 1; None: its answer could not be read.
+    Units: `probability` that the quotations show the sentence to be wrong, 0 to 1; None: the answer could not be read.
     """
 
     model: ModelName

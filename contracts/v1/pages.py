@@ -1,4 +1,4 @@
-"""What readers and sites show of a post."""
+"""A post as readers observe it and as its site serves it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contracts.v1.parts import Author, BlobRef, ImageOccurrence, PostRef, Sha256
 
 
 class Observation(Value):
-    """What one reader's browser saw. `metadata` holds the platform's own fields without HTML.
+    """What one reader's browser saw. `metadata` has the platform's own fields without HTML.
 
-    `network_key` is the hash of the reader's address range, computed as that of a view; None in older events.
+    `network_key` is the hash of the reader's address range, computed as for a view; None in older events.
     """
 
     observation_id: UUID
@@ -29,11 +29,11 @@ class Observation(Value):
 
 
 class CanonicalPage(Value):
-    """The page as its site served it to us; `post` is the identity the site states.
+    """The page as its site served it to us; `post` is the identity that the site states.
 
-    `url` and `metadata` are the post's address and what the site says about it, under the names that an observation
-    uses; they override what a reader sends. None in `metadata`: the site names no such value. `text` is the normalised
-    text of `html`. `proof` is a blob by which the page can be checked again without its site, where a site has that.
+    `url` and `metadata` are the post's address and the site's metadata, under the names that an observation uses; they
+    override a reader's. None in `metadata`: the site has no such value. `text` is the normalised text of `html`.
+    `proof` is a blob by which the page can be verified without its site, for sites that have one.
     """
 
     post: PostRef
@@ -48,11 +48,11 @@ class CanonicalPage(Value):
 
 
 class Sighting(Value):
-    """What an observation says about a version beyond its content; the newest one wins where a field may change.
+    """What an observation says about a version beyond its content; of fields that may change, the newest value counts.
 
     `attested`: whether the browser's signature was valid; None if there was none. `site_confirmed`: address, titles and
-    author are the site's own, and a missing one is one that the site does not name; otherwise they are a reader's.
-    None in older events, where `server_html` decides. `network_key` is the observation's.
+    author are the site's own, and the site has no value for a missing one; otherwise they are a reader's. None in older
+    events, where `server_html` decides. `network_key` is the observation's.
     """
 
     observation_id: UUID

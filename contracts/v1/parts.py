@@ -1,7 +1,7 @@
 """Values shared by events.
 
-Everything is frozen and extensible: consumers ignore unknown fields. Platform and analysis names are open strings, so a
-new site or a new kind of analysis changes no contract.
+Everything is frozen and extensible: consumers ignore unknown fields. Names of platforms and analyses are open strings,
+so a new site or kind of analysis changes no contract.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PictureStatus = Literal["used", "duplicate", "omitted", "unavailable"]
 SourceStatus = Literal["found", "missing", "unavailable", "unchecked"]
 
 EPHEMERAL = "until"
-"""Where texts lie that are stored until an hour."""
+"""The place of texts that expire."""
 INLINE_BYTES = 16_384
 """Texts up to this many UTF-8 bytes are stored inside the event; longer ones in the blob store under their hash."""
 
@@ -47,10 +47,10 @@ class BlobRef(Value):
 
 
 class TextRef(Value):
-    """A text by hash; `inline` holds it if it is small, otherwise it is a UTF-8 blob under the same hash.
+    """A text by its hash; `inline` has the text if it is small, otherwise it is a UTF-8 blob under the same hash.
 
-    Shapes: `under` is the blob's prefix if it is not the common one: that of the step whose answer it is, where it can
-    be found without its hash. A small answer is stored there only if its event could not be stored.
+    Shapes: `under` is the blob's prefix if it is not the common one: the prefix of the step that the text answers,
+    where it can be found without its hash. A small answer is stored there only if its event could not be stored.
     Units: `sha256` and `size_bytes` are of the UTF-8 bytes.
     """
 
@@ -68,10 +68,10 @@ def _whole_hour(moment: datetime) -> datetime:
 
 
 class EphemeralRef(Value):
-    """A text that is stored until an hour and then deleted: never inside an event, and in no backup.
+    """A text that is deleted at the hour `until`: never inside an event, and in no backup.
 
-    Shapes: `answers` is the step whose answer it is, by which a retry of that step finds it, or the job that it is of,
-    so that it can be removed with it.
+    Shapes: `answers` is the step that the text answers, by which a retry of the step finds it, or a folder of the job,
+    with which it is removed.
     Units: `until` is a whole hour in UTC; `sha256` and `size_bytes` are of the UTF-8 bytes.
     """
 
@@ -82,21 +82,21 @@ class EphemeralRef(Value):
 
     @property
     def place(self) -> str:
-        """Where it is stored, which begins with its hour for the sweep that deletes it."""
+        """The place of the text, which begins with the hour, so that a sweep can delete all texts of an hour."""
         return f"{ephemeral_place(self.until, self.answers)}/{self.sha256}"
 
     @property
     def name(self) -> str:
-        """Its whole name, which ends with its size, so that the reference is known from the name."""
+        """The whole name of the text. It ends with the size, so that the reference can be read from the name."""
         return f"{self.place}/{self.size_bytes}"
 
     def has_expired(self, now: datetime) -> bool:
-        """Whether its hour has come: a promised date, so it follows the time of day."""
+        """Whether the text has expired: the hour was promised, so the wall clock decides."""
         return self.until <= now
 
 
 def ephemeral_place(until: datetime, answers: str | None = None) -> str:
-    """Where texts lie that are stored until this hour in UTC; answers to a step, with its name."""
+    """The place of texts that expire at this hour in UTC, or of those that answer a step."""
     hour = f"{EPHEMERAL}/{until.astimezone(UTC):%Y-%m-%d/%H}"
     return hour if answers is None else f"{hour}/answers/{answers}"
 
@@ -117,8 +117,8 @@ class ImageOccurrence(Value):
 class Picture(ImageOccurrence):
     """One picture in a post, and its status when the input was frozen.
 
-    Shapes: `blob` is there exactly if it is `used`; `same_as` is the original index of the used picture whose bytes a
-    `duplicate` repeats; `reason`, a short code, says why a picture is `omitted` or `unavailable`.
+    Shapes: only a `used` picture has a `blob`; `same_as` is the original index of the used picture whose bytes a
+    `duplicate` repeats; `reason` is the code for why a picture is `omitted` or `unavailable`.
     """
 
     status: PictureStatus
@@ -143,13 +143,13 @@ class Source(Value):
 
 
 class CheckedSource(Value):
-    """The result of checking one source; in the order of the claim's sources.
+    """The result of checking one source, in the order of the claim's sources.
 
     A source is the page that its address led to: `url` is that page's, `cited_url` the candidate's if that redirected.
     Shapes: `found`: every quoted snippet is in the page's text; `missing`: the page was fetched and a snippet is not in
-    it; `unavailable`: the page could not be fetched, `reason` says why; `unchecked`: no check was made. `page` holds
-    the bytes as they were fetched from `final_url` at `fetched_at`, exactly if the page was fetched; `content_type` is
-    the response's, by which they were decoded.
+    it; `unavailable`: the page could not be fetched, for this `reason`; `unchecked`: no check was made. If the page was
+    fetched, `page` has the bytes from `final_url` at `fetched_at`, and `content_type` is the response's, by which they
+    were decoded.
     """
 
     url: str
@@ -196,7 +196,7 @@ class ModelName(Value):
 
     @property
     def answered(self) -> str:
-        """The model that answered, as exactly as is known: many versions begin with its name, all others follow it."""
+        """The model that answered: its version alone if that begins with the model's name, else `<model>@<version>`."""
         if self.version is None or self.version.startswith(self.model):
             return self.version or self.model
         return f"{self.model}@{self.version}"
@@ -216,7 +216,7 @@ class Usage(Value):
     cost_micro_usd: int | None = None
 
     def plus(self, other: Usage) -> Usage:
-        """Both together; what only one of them knows counts alone."""
+        """The sum of both; of values that only one of them has, that value."""
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
@@ -232,9 +232,9 @@ def _add(one: int | None, other: int | None) -> int | None:
 
 
 class Objection(Value):
-    """What a reader objects to an earlier result, as an operator has it looked into.
+    """A reader's objection to an earlier result that an operator lets a run examine.
 
-    `findings` are the sentences that the earlier result says are wrong and that the objection names.
+    `findings` are the sentences of the earlier result's findings that the objection names.
     """
 
     appeal_id: UUID
@@ -249,8 +249,8 @@ class InvestigationInput(Value):
 
     `content` is the normalised text, its hash the content hash. `markdown` is None exactly if its source is NONE.
     In it `[<image_marker>:<n>]` stands for the picture with original index n. `pictures` are all of the version's.
-    An update run has a parent, a diff from the parent's text, and `old_claims`, the parent's findings. A run that looks
-    into an appeal has its `objection`.
+    An update run has a parent, a diff from the parent's text, and `old_claims`, the parent's findings. A run for an
+    appeal has its `objection`.
     """
 
     provenance: Provenance

@@ -1,4 +1,4 @@
-"""What goes wrong in audits and the catalogue again and again, week by week."""
+"""Recurring causes of errors in audits and the catalogue, week by week."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PatternStatus = Literal["OPEN", "FIXED"]
 
 
 class PatternRecorded(OnceEvent, subject="pattern.recorded", identity=("epoch",)):
-    """How often a cause was met in an ISO week. One that was not met at all any more is FIXED, until it comes back.
+    """How often a cause of errors was met in an ISO week. A cause that was not met is FIXED until it is met again.
 
-    Shapes: `claim_id` is the assertion of one case, where a case is about one.
+    Shapes: `claim_id` is the assertion of one of the cases, if they are about assertions.
     """
 
     epoch: Epoch

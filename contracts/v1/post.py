@@ -9,7 +9,7 @@ from contracts.v1.parts import Sha256
 
 
 class PostViewed(Event, subject="post.viewed", key="post_id", identity=("view_id",)):
-    """A reader viewed a version. Viewer and address are stored as hashes only.
+    """A reader viewed a version. Viewer and address range are stored as hashes only.
 
     `reporter_key` is set only for a holder of an instance key, whose view corroborates the text (requirements 2.9).
     """
@@ -23,9 +23,9 @@ class PostViewed(Event, subject="post.viewed", key="post_id", identity=("view_id
 
 
 class PostHinted(Event, subject="post.hinted", key="post_id", identity=("hint_id",)):
-    """A private reader helped to choose what is checked: they opened a post within the last two days.
+    """A reader with private reading helps to choose what is checked: they opened a post within the last two days.
 
-    It names no version, since nothing of the page was sent. The address is stored as the hash of its range only.
+    It names no version, since nothing of the page was sent. Of the address only the hash of its range is stored.
     """
 
     hint_id: UUID

@@ -30,11 +30,11 @@ class PublisherEvent(OnceEvent, key="publisher_id"):
 
 
 class PublisherScored(PublisherEvent, subject="publisher.scored", identity=("epoch",)):
-    """A publisher's score in one epoch, by code. Where there is none for an epoch, the one before it counts.
+    """A publisher's score in one epoch, computed by code. In an epoch without a score the previous one counts.
 
     Shapes: counts are of all epochs so far. Of `total` judged citations `correct` agreed with the roll-up of the next
-    analysis of their claim; the weights count a citation by its claim's importance. `why`: INITIAL is the score of its
-    type, SET is what people set. Units: `score` 0 to 100.
+    analysis of their claim; the weighted counts use the claim's importance. `why`: INITIAL is the score of the
+    publisher's type, SET is what people set. Units: `score` 0 to 100.
     """
 
     epoch: Epoch
@@ -50,10 +50,10 @@ class PublisherScored(PublisherEvent, subject="publisher.scored", identity=("epo
 
 
 class PublisherRated(PublisherEvent, subject="publisher.rated"):
-    """What people say of a publisher from now on, as a whole; it counts from the next epoch on.
+    """People's rating of a publisher, which replaces the previous one and counts from the next epoch on.
 
-    Shapes: what is None was not rated. `score` stands instead of the formula. `by` is a moderator's account; the nil
-    UUID: the operator's command. Units: parts and score 0 to 100; `correction_frequency` is corrections a year.
+    Shapes: fields that are None were not rated. `score` replaces the formula. `by` is a moderator's account, or the nil
+    UUID for the operator's command. Units: parts and score 0 to 100; `correction_frequency` is corrections a year.
     """
 
     name: PublisherName | None = None
@@ -69,7 +69,7 @@ class PublisherRated(PublisherEvent, subject="publisher.rated"):
     reason: RatingReason
 
     def identity(self) -> str:
-        """All of it, so that another moderator's rating at the same moment is refused."""
+        """All fields, so that another moderator's rating at the same moment is refused."""
         return self.model_dump_json(exclude={"publisher_id", "domain"})
 
 
@@ -80,5 +80,5 @@ class PublisherEpochClosed(OnceEvent, subject="publisher.epoch_closed", identity
     publishers: int = Field(ge=0)
 
     def key(self) -> str:
-        """One for all, so that the newest is one look-up."""
+        """The same key for all epochs, so that one look-up finds the newest."""
         return "weekly"

@@ -1,4 +1,4 @@
-"""Deletion of what was kept until an hour."""
+"""Deletion of texts that have expired."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contracts.v1.event import OnceEvent
 
 
 class RetentionPurged(OnceEvent, subject="retention.purged", key="slot", identity=("what",)):
-    """Everything of one sort that was kept until `before` at the latest is deleted, and leaves the tables.
+    """All texts of one sort that expired up to `before` are deleted, and removed from the tables.
 
-    `slot` is the hour of the sweep, so that two workers' sweeps of one hour are one. The texts themselves are removed
-    once this event is stored; from their hour on they are not read.
+    `slot` is the hour of the sweep, so that two workers' sweeps of one hour are one event. The texts themselves are
+    deleted once this event is stored; they are not read after their hour.
     """
 
     slot: Hour

@@ -1,4 +1,4 @@
-"""What people outside say of published findings, and which findings they are asked about."""
+"""Outside reviewers' verdicts on published findings, and the samples that they are asked about."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_SAMPLED = 10_000
 
 
 class ReviewSampled(OnceEvent, subject="review.sampled", key="sample_id"):
-    """Findings were drawn for review by people outside; the same seed, days and size are the same sample, once.
+    """Findings were drawn for review by people outside; the same seed, days and size are the same sample.
 
     Shapes: `claim_ids` are those of `drawn_from` findings, published from `first_day` to `last_day` in UTC, whose
     SHA-256 over seed, line feed and id are smallest, smallest first.
@@ -36,7 +36,7 @@ class ReviewSampled(OnceEvent, subject="review.sampled", key="sample_id"):
 
 
 class ReviewDecided(OnceEvent, subject="review.decided", key="claim_id", identity=("follows",)):
-    """A reviewer's verdict on a finding of a sample; a reviewer's newest one on a finding counts."""
+    """A reviewer's verdict on a finding of a sample; a reviewer's newest verdict on a finding counts."""
 
     claim_id: UUID
     sample_id: UUID

@@ -1,7 +1,7 @@
 """The life of one run of an audit's step: its attempts, from the first start to its failure.
 
-A run that succeeds ends in a fact of its domain, which holds its `RunEnd`. The key is the run, whose id derives from
-the job and the step, or from the assertion and the analysis that the request follows.
+A run that succeeds ends with a fact of the job or the assertion, which has its `RunEnd`. The key is the run, whose id
+derives from the job and the step, or from the assertion and the sequence that the request follows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from contracts.v1.parts import EphemeralRef, Sha256, Usage, Value
 
 
 class StageModel(Value):
-    """The model that answers a step, frozen when its job or request begins.
+    """The model of a step, frozen when its job or request begins.
 
-    Units: `max_tokens` of one answer; `temperature` from 0 to 2, None: the provider's own.
+    Units: `max_tokens` of one answer; `temperature` from 0 to 2, None for the provider's default.
     """
 
     step: StepName
@@ -32,9 +32,9 @@ class StageModel(Value):
 
 
 class RunEnd(Value):
-    """The end of a run that succeeded, inside the fact of its domain. `usage` is the last attempt's.
+    """The end of a run that succeeded, inside the fact that has its result. `usage` is the last attempt's.
 
-    `provider` is the one that answered, if it was not the stage's: the fallback.
+    `provider` is set if the fallback answered instead of the stage's provider.
     """
 
     run_id: UUID
@@ -48,8 +48,8 @@ class RunEnd(Value):
 class RunStarted(OnceEvent, subject="run.started", key="run_id"):
     """An attempt of a run begins; `follows` is the start of the attempt before it.
 
-    An attempt is a paid try, `delivery_count` counts the deliveries of the message that asks for it. `subject_id` is
-    the job or the assertion. Units: `cost_limit_micro_usd` is what the run may cost in millionths of a US dollar; None:
+    An attempt is a paid try, `delivery_count` numbers the deliveries of the message that requests it. `subject_id` is
+    the job or the assertion. Units: `cost_limit_micro_usd` is the limit of the run in millionths of a US dollar; None:
     no limit.
     """
 
@@ -72,10 +72,10 @@ class RunStarted(OnceEvent, subject="run.started", key="run_id"):
 
 
 class RunAdvanced(Event, subject="run.advanced", key="run_id", identity=("attempt", "calls")):
-    """A checkpoint: what was exchanged with the model is stored, and no later attempt pays for it again.
+    """A checkpoint: the exchange with the model so far is stored, and no later attempt pays for it again.
 
-    Shapes: `segment` holds what was exchanged since `before`, the hash of the previous segment; None: since the
-    beginning. `calls` counts the stored answers. `usage` is what this attempt has used so far.
+    Shapes: `segment` has the exchange since the previous segment, whose hash is `before`; None: since the beginning.
+    `calls` counts the stored answers. `usage` is that of this attempt so far.
     """
 
     run_id: UUID

@@ -1,4 +1,4 @@
-"""How much of what a variant finds is displayed. A variant is a prompt, a model, rules and gates together."""
+"""How many findings of a variant are displayed. A variant is a prompt, a model, rules and gates together."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TierState = Literal["PENDING", "CLEAN", "FAILED"]
 
 
 class VariantParts(Value):
-    """What a variant consists of.
+    """The parts of a variant.
 
     Shapes: `prompt` is the SHA-256 of the prompt's text; `gates` is the policy of the gates without the instance's own
-    hosts; None: no gate judges, or the run is older than the field. `rules` is None in older runs.
+    hosts, None if there are no gates, and in older runs. `rules` is None in older runs.
     """
 
     prompt: Sha256
@@ -33,14 +33,14 @@ class VariantParts(Value):
 
     @property
     def sha256(self) -> str:
-        """The variant's name: the hash of everything but the version of the prompt, which only names its text."""
+        """The variant's name: the hash of all parts but the prompt's version, which only names the prompt's text."""
         return variant_sha256(self.prompt, self.provider, self.model, self.rules, self.gates)
 
 
 def variant_sha256(prompt: str, provider: str, model: str, rules: str | None, gates: GatePolicy | None) -> str:
-    """SHA-256 over the parts as JSON with sorted names and no blanks.
+    """SHA-256 of the parts as JSON with sorted names and no spaces.
 
-    The gates' own hosts are left out: another address of an instance's pages is no other variant.
+    The gates' own hosts are left out: a new address of an instance's pages does not make a new variant.
     """
     policy = None if gates is None else gates.model_dump(mode="json", exclude={"own_hosts"})
     parts = {"prompt": prompt, "provider": provider, "model": model, "rules": rules, "gates": policy}
@@ -48,11 +48,11 @@ def variant_sha256(prompt: str, provider: str, model: str, rules: str | None, ga
 
 
 class VariantChanged(OnceEvent, subject="variant.changed", key="variant", identity=("follows",)):
-    """A variant's volume changed: nothing in the SHADOW, `quota` findings a day while LIMITED, any number when FULL.
+    """A variant's volume changed: SHADOW displays no findings, LIMITED `quota` a day, FULL any number.
 
-    It holds for findings that were published at `since` or later. `step`, `clean` and `after_wrong` are how far a
-    LIMITED variant has come; `gate_tier` is what came of the bench's gate tier. Shapes: reviews up to the log's
-    sequence `through` are counted.
+    It applies to findings that were published at `since` or later. `step`, `clean` and `after_wrong` are the progress
+    of a LIMITED variant; `gate_tier` is the result of the bench's gate tier. Shapes: reviews up to the log's sequence
+    `through` are counted.
     """
 
     variant: Sha256

@@ -12,7 +12,7 @@ from contracts.v1.parts import ImageOccurrence, PostRef, Provenance, Sha256, Tex
 
 
 class VersionEvent(Event, key="version_id"):
-    """Base of the version's events; the newest sighting wins where a value may change."""
+    """Base of a version's events; of values that may change, those of the newest sighting count."""
 
     version_id: UUID
     post_id: UUID
@@ -28,7 +28,7 @@ class VersionEvent(Event, key="version_id"):
 class VersionRegistered(VersionEvent, subject="version.registered"):
     """A version is seen for the first time.
 
-    Two readers may see it first at the same moment: the first event in the log counts, and the other one as seen.
+    Two readers may see it first at the same moment: the first event in the log counts, the other one as `version.seen`.
     Units: `content` is the normalised text, `word_count` as in docs/protocol.md 3.3.
     """
 

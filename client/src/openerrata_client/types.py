@@ -18,7 +18,7 @@ from openerrata_client.documents import Answer, Question
 
 
 class ChosenOptions(Answer):
-    """How an article is analysed."""
+    """Options of the analysis of an article."""
 
     browsing: Literal["on", "off"] | str | None = None
     depth: Literal["standard", "deep"] | str | None = None
@@ -30,13 +30,13 @@ class ChosenOptions(Answer):
 
 
 class SelfLink(Answer):
-    """Where an analysis stands."""
+    """The address of an analysis."""
 
     self: str
 
 
 class Verdict(Answer):
-    """What was concluded in one scenario; `model_confidence` is the model's own number."""
+    """The verdict on one scenario; `model_confidence` is the model's own number."""
 
     label: Literal["Highly Likely", "Likely", "Unclear", "Unlikely", "Highly Unlikely", "Unsubstantiated"] | str
     truth_label: Literal["TRUE", "PARTIALLY_TRUE", "DISPUTED", "UNSUPPORTED", "FALSE", "UNVERIFIABLE"] | str
@@ -49,7 +49,7 @@ class Verdict(Answer):
 
 
 class EvidenceItem(Answer):
-    """One source; `family` is the number of the sources that carry the same text."""
+    """One source; sources that carry the same text have the same number `family`."""
 
     text: str
     source_url: str
@@ -81,7 +81,7 @@ class Scenario(Answer):
 
 
 class EvidenceDropped(Answer):
-    """Sources that the model named and that did not hold, by reason."""
+    """The number of sources that the model named and that were dropped, by reason."""
 
     missing: int
     unavailable: int
@@ -89,7 +89,7 @@ class EvidenceDropped(Answer):
 
 
 class AnalysisMetadata(Answer):
-    """When and by whom."""
+    """When the analysis was made, and by which model."""
 
     analysis_timestamp: datetime
     model_used: str | None = None
@@ -97,7 +97,7 @@ class AnalysisMetadata(Answer):
 
 
 class AnalysedClaim(Answer):
-    """A claim with its analysis. `stale`: older than its kind of claim allows."""
+    """A claim with its analysis. `stale`: the analysis is past its horizon."""
 
     claim_id: str
     claim_text: str
@@ -121,7 +121,7 @@ class AnalysisLink(Answer):
 
 
 class Options(Question):
-    """How an article is analysed."""
+    """Options of the analysis of an article."""
 
     browsing: Literal["on", "off"] | None = None
     depth: Literal["standard", "deep"] | None = None
@@ -133,7 +133,7 @@ class Options(Question):
 
 
 class ClientLabels(Question):
-    """What a client calls its request, and where it wants to hear of the end."""
+    """The client's own labels of its request, and the address for the message at its end."""
 
     request_id: str | None = None
     source_label: str | None = None
@@ -153,7 +153,7 @@ class AnalyzeRequest(Question):
 
 
 class OverallAssessment(Answer):
-    """The score that code computed, and the one that the model gave."""
+    """The scores of the article: the one that code computed, and the model's own."""
 
     credibility_score: float | None
     risk_tier: Literal["A", "B", "C"] | str
@@ -163,7 +163,7 @@ class OverallAssessment(Answer):
 
 
 class ClaimAggregation(Answer):
-    """Claims with an analysis, by truth label; labels without a claim may be missing."""
+    """The number of claims with an analysis, by truth label; labels without a claim may be missing."""
 
     total_claims: int
     verdict_distribution: Mapping[str, int]
@@ -171,7 +171,7 @@ class ClaimAggregation(Answer):
 
 
 class ContextualFactor(Answer):
-    """Something about the article's surroundings."""
+    """A circumstance of the article that affects its assessment."""
 
     factor: str
     impact: Literal["positive", "neutral", "negative"] | str
@@ -199,7 +199,7 @@ class FoundFallacy(Answer):
 
 
 class ReasoningQuality(Answer):
-    """How the article argues."""
+    """The quality of the article's arguments."""
 
     evidence_strength: Literal["low", "medium", "high"] | str
     logical_coherence: Literal["low", "medium", "high"] | str
@@ -208,7 +208,7 @@ class ReasoningQuality(Answer):
 
 
 class Recommendations(Answer):
-    """What may be published, and who must look first."""
+    """How the assessment may be published, and whether a person must review it first."""
 
     publication_mode: Literal["DRAFT_ONLY", "AI_GENERATED", "HUMAN_REVIEWED"] | str
     requires_review: bool
@@ -217,7 +217,7 @@ class Recommendations(Answer):
 
 
 class HolisticMetadata(Answer):
-    """When and by whom."""
+    """When the assessment was made, and by which model."""
 
     holistic_timestamp: datetime
     model_used: str | None = None
@@ -242,7 +242,7 @@ class ArticleAssessment(Answer):
 
 
 class ArticleMetadata(Answer):
-    """The article. Units: `extracted_text_length` in code points; `language` is BCP 47, `und` if unknown."""
+    """The article's metadata. Units: `extracted_text_length` in code points; `language` is BCP 47, `und` if unknown."""
 
     title: str | None
     source_url: str | None
@@ -254,7 +254,7 @@ class ArticleMetadata(Answer):
 
 
 class CacheCoverage(Answer):
-    """How much of the article the cache knew. Units: `coverage_percent` is rounded, half up."""
+    """The share of the article's claims that were cached. Units: `coverage_percent` is rounded, half up."""
 
     claims_total: int
     claims_cached: int
@@ -263,7 +263,7 @@ class CacheCoverage(Answer):
 
 
 class CacheInfo(Answer):
-    """How many claims are expected to be answered from the cache. `basis`: known, or expected of the past."""
+    """The number of claims expected to be answered from the cache, by a known extraction or the past hit rate."""
 
     claims_to_extract: int
     estimated_cache_hits: int
@@ -272,7 +272,7 @@ class CacheInfo(Answer):
 
 
 class Span(Answer):
-    """Where a claim's words stand in the submitted text, half-open. Units: code points, and UTF-16 units."""
+    """The place of a claim's words in the submitted text, half-open. Units: code points, and UTF-16 units."""
 
     start: int
     end: int
@@ -298,7 +298,7 @@ class ExtractedClaim(Answer):
 
 
 class FurtherClaim(Answer):
-    """A claim beyond `max_claims`, which is not analysed. `cached`: an analysis is there."""
+    """A claim beyond `max_claims`, which is not analysed. `cached`: the cache has an analysis."""
 
     claim_text: str
     canonical_claim: str
@@ -320,7 +320,7 @@ class ClaimExtraction(Answer):
 
 
 class MissingClaim(Answer):
-    """A claim that nothing was bought for."""
+    """A claim without an analysis, since none was cached and none was bought."""
 
     claim_id: str
     claim_text: str
@@ -362,7 +362,7 @@ class FailedClaim(Answer):
 
 
 class CostBreakdown(Answer):
-    """What a job costs, by stage."""
+    """The cost of a job, by stage."""
 
     stage1_extraction: Decimal
     stage2_new_claims: Decimal
@@ -371,7 +371,7 @@ class CostBreakdown(Answer):
 
 
 class LlmCall(Answer):
-    """One paid call; never its words."""
+    """One paid call, without its words."""
 
     stage: Literal["stage1", "stage2", "stage3"] | str
     provider: str
@@ -383,7 +383,7 @@ class LlmCall(Answer):
 
 
 class CachedClaim(Answer):
-    """A claim that the cache knew; `verdict` is the label of its recommended scenario."""
+    """A claim whose analysis was cached; `verdict` is the label of its recommended scenario."""
 
     claim_id: str
     verdict: Literal["Highly Likely", "Likely", "Unclear", "Unlikely", "Highly Unlikely", "Unsubstantiated"] | str
@@ -392,7 +392,7 @@ class CachedClaim(Answer):
 
 
 class ClaimToBuy(Answer):
-    """A claim that the cache did not know. Units: `estimated_cost` is written as `$0.081`."""
+    """A claim whose analysis was not cached. Units: `estimated_cost` is written as `$0.081`."""
 
     claim_id: str
     claim_text: str
@@ -400,14 +400,14 @@ class ClaimToBuy(Answer):
 
 
 class UpgradeOptions(Answer):
-    """The operator's texts."""
+    """The operator's texts about getting more credit."""
 
     top_up: str
     pro_tier: str
 
 
 class CacheOnlyResult(Answer):
-    """The result of a job that could buy nothing."""
+    """The result of a job that could buy no analyses."""
 
     job_id: str
     generated_at: datetime
@@ -454,7 +454,7 @@ class Credit(Answer):
 
 
 class CreditLimitReached(Answer):
-    """402, flat."""
+    """The body of a 402, which has no object `error`."""
 
     type: str
     title: str
@@ -470,14 +470,14 @@ class CreditLimitReached(Answer):
 
 
 class EchoedLabels(Answer):
-    """What the client called its request, while its words are kept."""
+    """The client's own labels of its request, while its words are kept."""
 
     request_id: str | None
     source_label: str | None
 
 
 class ErrorBody(Answer):
-    """The error as a client reads it."""
+    """The member `error`: code, message and details."""
 
     code: (
         Literal[
@@ -523,7 +523,7 @@ class Estimate(Answer):
 
 
 class FullResult(Answer):
-    """The result of a job that could buy. `partial`: a claim is missing or failed."""
+    """The result of a job that could buy analyses. `partial`: a claim is missing or failed."""
 
     job_id: str
     generated_at: datetime
@@ -546,7 +546,7 @@ class Health(Answer):
 
 
 class Links(Answer):
-    """Paths of a job."""
+    """The paths of a job's resources."""
 
     self: str
     result: str
@@ -654,7 +654,7 @@ class JobView(Answer):
 
 
 class ProblemDocument(Answer):
-    """Every error but 402."""
+    """The body of every error but 402."""
 
     type: str
     title: str
@@ -675,7 +675,7 @@ class PublicKey(Answer):
 
 
 class PublicKeys(Answer):
-    """`GET /.well-known/openerrata-receipts.json`. Keys stay listed after they were changed."""
+    """`GET /.well-known/openerrata-receipts.json`. Replaced keys stay listed."""
 
     keys: tuple[PublicKey, ...]
 
@@ -694,14 +694,14 @@ ADVICE: Final[Mapping[str, str]] = {
     "NO_WEBHOOK_SECRET": "Messages to webhook_url are signed. Ask the operator for a secret, or leave the address out.",
     "UNKNOWN_PROVIDER": "GET /admin/v1/llm/config lists the providers of this instance.",
     "UNAUTHENTICATED": "Send Authorization: Bearer with an active key of an account. The operator makes accounts and keys.",
-    "CREDIT_LIMIT_REACHED": "What was analysed before is still answered: resubmit with cache_preference allow_partial or cache_only, or wait until reset_date.",
+    "CREDIT_LIMIT_REACHED": "Cached analyses are still available: resubmit with cache_preference allow_partial or cache_only, or wait until reset_date.",
     "FORBIDDEN": "The key lacks the right, or the account's role the permission.",
     "NOT_FOUND": "The address or the id is wrong, or it belongs to another account.",
     "METHOD_NOT_ALLOWED": "The header Allow lists the methods of this address.",
     "REQUEST_TIMEOUT": "Send it again.",
     "NOT_READY": "Ask again after Retry-After seconds, wait with Prefer: wait=60, or follow the job's events.",
     "NO_RESULT": "It failed or was cancelled; the details say why. A new job may work.",
-    "EXPIRED": "Results are kept for 24 hours. What was analysed is still cached.",
+    "EXPIRED": "Results are kept for 24 hours. The claims' analyses are still cached.",
     "PAYLOAD_TOO_LARGE": "A body has at most 512 KiB.",
     "UNSUPPORTED_MEDIA_TYPE": "Send JSON with Content-Type: application/json.",
     "RATE_LIMITED": "Try again after Retry-After seconds. RateLimit-Policy and RateLimit say how many are left.",
