@@ -8,7 +8,7 @@ from analyses.flagging import FlaggingKind
 from analyses.kinds import Kind
 
 FLAGGING: tuple[FlaggingKind, ...] = (FactCheck(),)
-"""Kinds that investigate versions of posts. Each costs a row per post in the table `candidate`."""
+"""Kinds that investigate versions of posts. Each adds a row per post to the table `candidate`."""
 KINDS: tuple[Kind, ...] = (*FLAGGING, ClaimAudit())
 
 

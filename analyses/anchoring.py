@@ -1,7 +1,7 @@
-"""Anchors a claim to the text: its quote must be verbatim there, at exactly one place.
+"""Anchor a claim in the text: its quote must be verbatim in the text, at exactly one place.
 
-Otherwise readers would see something underlined that the author did not write there. Nothing is guessed: a repaired
-quote counts only if it is verbatim in the text.
+Otherwise words would be underlined that the author did not write there. Nothing is guessed: a repaired quote counts
+only if it is verbatim in the text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WEB_URL = re.compile(WEB_URL)
 
 
 def anchor(claim: ClaimPayload, text: str) -> ClaimPayload:
-    """Replace quote and context by the text's own plain words, where that makes them verbatim.
+    """Replace quote and context by the text's own plain words, if that makes them verbatim.
 
     Shapes: unchanged if no reading of the quote is in the text. A context without a reading is cut from the text, if
     the quote occurs there once. Source: requirements 2.4.4.
@@ -48,7 +48,7 @@ def anchor(claim: ClaimPayload, text: str) -> ClaimPayload:
 
 
 def locate(claim: ClaimPayload, text: str) -> str:
-    """A key for the place of the quote in the text, the same for every context that a model may submit.
+    """A key for the quote's place in the text, independent of the context that a model submits.
 
     Shapes: the quote if it occurs once, else its offset; the context if that is ambiguous.
     """
@@ -60,7 +60,7 @@ def locate(claim: ClaimPayload, text: str) -> str:
 
 
 def check(claim: ClaimPayload, text: str) -> Rejection | None:
-    """Reject a claim whose quote is not in the text or is ambiguous, or one of whose sources is no web page."""
+    """Reject a claim whose quote is not in the text or is ambiguous, or whose sources are not all web pages."""
     if not claim.text.strip() or claim.text not in text:
         return Rejection("The quote is not verbatim in the text.")
     if claim.context not in text:
@@ -75,7 +75,7 @@ def check(claim: ClaimPayload, text: str) -> Rejection | None:
 
 
 def _is_located(claim: ClaimPayload, text: str) -> bool:
-    """Whether the context decides which occurrence of the quote is meant."""
+    """Whether the context identifies one occurrence of the quote."""
     return _occurs_once(claim.context, text) and _occurs_once(claim.text, claim.context)
 
 
@@ -92,13 +92,13 @@ def _extract_context(quote: str, text: str) -> str:
 
 
 def _verbatim_readings(given: str, text: str) -> Iterator[str]:
-    """Readings of the words that are in the text; last, those that differ from one place in spaces alone."""
+    """Readings of the words that are in the text; last, those that differ from a place in the text only by spaces."""
     yield from (each for each in _readings(given) if each.strip() and each in text)
     yield from filter(None, (_find_ignoring_spaces(each, text) for each in _readings(given)))
 
 
 def _find_ignoring_spaces(given: str, text: str) -> str | None:
-    """The one place in the text with the same characters: line breaks are spaces in Markdown, but not in the text."""
+    """The only place in the text with the same characters: a line break is a space in Markdown, but not in the text."""
     packed = "".join(given.split())
     places = [locate for locate, character in enumerate(text) if character != " "]
     packed_text = text.replace(" ", "")
@@ -109,7 +109,7 @@ def _find_ignoring_spaces(given: str, text: str) -> str | None:
 
 
 def _readings(given: str) -> Iterator[str]:
-    """The words as given, then in plain typography, then with less and less Markdown."""
+    """The words as given, then with plain typography, then with more and more Markdown removed."""
     yield given
     plain = _strip_typography(given)
     yield plain

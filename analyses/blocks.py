@@ -1,8 +1,8 @@
-"""Wraps untrusted text in markers that do not occur in it, so no article can end its block and inject instructions.
+"""Wrap untrusted text in markers that do not occur in it, so no article can end its block and inject instructions.
 
-A text must not hold the end marker, nor anything that a model could take for it: other letters, other spacing. Letters
-that look alike cannot be enumerated, so each message's markers hold a hash over all of its texts, which the author of
-one of them cannot know in advance.
+A text must not contain the end marker, nor anything that a model could mistake for it, with other letters or spacing.
+Letters that look alike cannot be enumerated, so each message's markers have a hash of all its texts, which the author
+of one of them cannot know in advance.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ WORD_CHARACTERS: Final = 20
 """Units: hexadecimal digits; 80 bits resist brute force."""
 _INVISIBLE = re.compile(r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+")
 CLOSING: Final = ">\ufe65\uff1e"
-"""Every character that folds to the end of a marker; texts without one, nearly all, need not be folded."""
+"""All characters that fold to the end of a marker; texts without one (nearly all) need not be folded."""
 
 
 def make_markers(tag: str, *texts: str) -> tuple[str, str]:
-    """Begin and end markers that neither occur in any text of a message nor look like anything in one.
+    """Begin and end markers that do not occur in any text of a message, nor resemble anything in one.
 
     Shapes: markers made from the same texts, in any order, share their hash.
     """

@@ -1,7 +1,7 @@
 """Audits of whole articles: claims are extracted, each is analysed with evidence, and the article is assessed.
 
-A model proposes; keys, labels, scores and sources are decided by `analyses.claims`. Its results are never corrections,
-so the kind is not one of `FLAGGING`.
+A model proposes; `analyses.claims` decides keys, labels, scores and sources. The results are never corrections, so the
+kind is not one of `FLAGGING`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from contracts.transcript import Research
 from contracts.v1.parts import Prompt
 
 ANALYSE_TURNS: Final = 12
-"""Requests with tools for a claim at standard depth; deep doubles them."""
+"""Requests with tools for a claim at standard depth; twice as many at depth `deep`."""
 TOOLS: Final[tuple[Tool, ...]] = (FETCH_URL,)
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article as a model sees it; what its page does not say is None."""
+    """An article as a model sees it; metadata that its page lacks is None."""
 
     text: str
     title: str | None = None
@@ -53,7 +53,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class ClaimToAnalyse:
-    """A claim with what is asked of its analysis. `reference_day` is the day that "today" means in it."""
+    """A claim and the limits of its analysis. `reference_day` is the day that "today" means in the claim."""
 
     text: str
     language: str
@@ -64,8 +64,8 @@ class ClaimToAnalyse:
 
 @dataclass(frozen=True, slots=True)
 class AnalysedClaim:
-    """A claim as stage 3 is shown it. Shapes: `analysis` is JSON as in the result, None without an analysis;
-    `context` is the article's words around it, None unless they are asked for."""
+    """A claim as stage 3 sees it. Shapes: `analysis` is JSON as in the result, None without an analysis; `context` is
+    the article's words around the claim, None unless the options ask for them."""
 
     text: str
     is_central: bool
@@ -83,7 +83,7 @@ class ArticleToAssess:
 
 
 class ExtractStep:
-    """Stage 1: which claims an article makes."""
+    """Stage 1: extract the claims of an article."""
 
     name: StepName = "CLAIM_AUDIT/extract"
     prompt = make_prompt(EXTRACT_VERSION, EXTRACT)
@@ -91,7 +91,7 @@ class ExtractStep:
     schema: Mapping[str, JsonValue] = EXTRACT_SCHEMA
 
     def tools(self, material: Article) -> tuple[Tool, ...]:
-        """None: the article is all there is."""
+        """No tools: the article is enough."""
         return ()
 
     def brief(self, material: Article) -> tuple[Part, ...]:
@@ -99,13 +99,13 @@ class ExtractStep:
         return _join(_show_article(material))
 
     def read(self, answer: str, lookups: Sequence[Research]) -> ExtractAnswer:
-        """The claims. Raises: InvalidAnswer."""
+        """Parse the claims. Raises: InvalidAnswer."""
         return read_answer(answer, ExtractAnswer)
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyseStep:
-    """Stage 2: under which scenarios a claim holds, and what shows it."""
+    """Stage 2: analyse under which scenarios a claim holds, with evidence."""
 
     turns: Turns
     name: ClassVar[StepName] = "CLAIM_AUDIT/analyse"
@@ -113,11 +113,11 @@ class AnalyseStep:
     schema: ClassVar[Mapping[str, JsonValue]] = ANALYSE_SCHEMA
 
     def tools(self, material: ClaimToAnalyse) -> tuple[Tool, ...]:
-        """The page reader; a search comes with the provider."""
+        """The page reader; the provider adds a search."""
         return TOOLS
 
     def brief(self, material: ClaimToAnalyse) -> tuple[Part, ...]:
-        """Handling note, what is asked for, and the claim."""
+        """Handling note, the limits, and the claim."""
         asked = _json(
             {
                 "language": material.language,
@@ -129,7 +129,7 @@ class AnalyseStep:
         return _join([("ASKED", asked), ("CLAIM", material.text)])
 
     def read(self, answer: str, lookups: Sequence[Research]) -> AnalyseAnswer:
-        """The scenarios, and which is recommended. Raises: InvalidAnswer."""
+        """Parse the scenarios and the number of the recommended one. Raises: InvalidAnswer."""
         found = read_answer(answer, AnalyseAnswer)
         if not 1 <= found.recommended <= len(found.scenarios):
             raise InvalidAnswer("The recommended scenario does not exist.")
@@ -137,7 +137,7 @@ class AnalyseStep:
 
 
 class AssessStep:
-    """Stage 3: what the article is worth as a whole."""
+    """Stage 3: assess the article as a whole."""
 
     name: StepName = "CLAIM_AUDIT/assess"
     prompt = make_prompt(ASSESS_VERSION, ASSESS)
@@ -145,11 +145,11 @@ class AssessStep:
     schema: Mapping[str, JsonValue] = ASSESS_SCHEMA
 
     def tools(self, material: ArticleToAssess) -> tuple[Tool, ...]:
-        """None: nothing is looked up any more."""
+        """No tools: nothing more is looked up."""
         return ()
 
     def brief(self, material: ArticleToAssess) -> tuple[Part, ...]:
-        """Handling note, metadata, the article, the analyses and, where asked for, the claims' context."""
+        """Handling note, metadata, the article, the analyses and, if asked for, the claims' context."""
         claims = [
             {"claim": number, "text": each.text, "isCentral": each.is_central, "analysis": each.analysis}
             for number, each in enumerate(material.claims, 1)
@@ -166,7 +166,7 @@ class AssessStep:
         return _join([*blocks, ("CONTEXT", _json(around))] if around else blocks)
 
     def read(self, answer: str, lookups: Sequence[Research]) -> AssessAnswer:
-        """The reading of the article. Raises: InvalidAnswer."""
+        """Parse the assessment. Raises: InvalidAnswer."""
         return read_answer(answer, AssessAnswer)
 
 
@@ -184,7 +184,7 @@ class ClaimAudit:
 
     @property
     def bundles(self) -> Mapping[str, str]:
-        """By prompt version, the hash of all fixed texts: instructions, handling note, tools, closing, schema."""
+        """The hash of all fixed texts (instructions, handling note, tools, closing, schema), by prompt version."""
         return {
             EXTRACT_VERSION: hash_bundle(EXTRACT, HANDLING, json.dumps(EXTRACT_SCHEMA)),
             ANALYSE_VERSION: hash_bundle(
@@ -207,7 +207,7 @@ def _show_article(article: Article) -> list[tuple[str, str]]:
 
 
 def _join(blocks: Sequence[tuple[str, str]]) -> tuple[Part, ...]:
-    """The handling note, then each text in markers that occur in none of them."""
+    """The handling note, then each text in markers that occur in none of the texts."""
     texts = [text for _, text in blocks]
     return ("\n\n".join((HANDLING, *(wrap_block(tag, text, *texts) for tag, text in blocks))),)
 

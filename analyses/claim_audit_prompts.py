@@ -1,6 +1,6 @@
 """The prompts of article audits, each under its version.
 
-Stored runs name the version they were given, so a text never changes without a new version.
+Stored runs name the version that they used, so a text never changes without a new version.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The diff between two versions of a text, by sentences, in a form for models.
+"""The diff between two versions of a text, by sentences, formatted for models.
 
-Deterministic, so that runs can be replayed; and the cost is bounded, since both texts are untrusted.
+It is deterministic, so that runs can be replayed, and its cost is bounded, since both texts are untrusted.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ Sentence by sentence, earlier version against this one. Each line begins with it
 in in {+...+}; "<" was here and now stands elsewhere; ">" stood elsewhere and is here now; "=" in both, for orientation.
 """
 MAX_CHARACTERS: Final = 60_000
-"""Of the rendered diff; the article itself is in the message anyway."""
+"""Longest rendered diff; the article itself is in the message anyway."""
 
 _END = re.compile(r"(?<![.!?\"')\]])([.!?\"')\]]++)(?=\s)|[\u3002\uff01\uff1f]")
-"""Possessive and behind a lookbehind, or a page of full stops would take minutes."""
+"""Possessive and after a lookbehind, since otherwise a page of full stops would take minutes."""
 _MIN_SIMILARITY: Final = 0.5
 _REACH: Final = 20
 _HEAD_WORDS: Final = 12
 
 
 class Step(NamedTuple):
-    """A sentence under the sign that `HEAD` explains.
+    """A sentence with one of the signs that `HEAD` explains.
 
-    Shapes: `old` is what stands at this place of the earlier text, `new` at this place of the later one; None: nothing.
+    Shapes: `old` is the sentence at this place of the earlier text, `new` that of the later one; None if it has none.
     """
 
     sign: Literal["=", "-", "+", "~", "<", ">"]
@@ -42,17 +42,17 @@ class Step(NamedTuple):
 
 
 def sentences(text: str) -> list[str]:
-    """Split into sentences, roughly: an abbreviation ends one too, which is harmless here."""
+    """Split into sentences, roughly: an abbreviation ends a sentence too, which is harmless here."""
     ends = [found.end() for found in _END.finditer(text) if found[1] is None or any(c in ".!?" for c in found[1])]
     pieces = (text[start:end].strip() for start, end in zip([0, *ends], [*ends, len(text)], strict=True))
     return [piece for piece in pieces if piece]
 
 
 def compare(old: str, new: str) -> list[Step]:
-    """Every sentence of both texts, once.
+    """The steps from one text to the other, with every sentence of both texts once.
 
-    Shapes: the steps' old sides in order are the sentences of `old`, their new sides those of `new`. A sentence counts
-    as removed or added only as often as one text has it more often than the other.
+    Shapes: the `old` sides of the steps are the sentences of `old` in order, their `new` sides those of `new`. Of a
+    sentence that both texts have, only the surplus in one of them counts as removed or added.
     """
     before, after = sentences(old), sentences(new)
     hunks = list(_hunks(before, after))
@@ -85,7 +85,7 @@ def diff(old: str, new: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Hunk:
-    """A run of equal sentences, then one in which the texts differ."""
+    """A run of equal sentences, and the run after it in which the texts differ."""
 
     unchanged: Sequence[str]
     old: Sequence[str]
@@ -106,7 +106,7 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[_Hunk]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """One sentence; `moved`: it is in the other text too, at another place."""
+    """One sentence; `moved`: the other text has it too, at another place."""
 
     sentence: str
     moved: bool
@@ -132,7 +132,7 @@ def _arrange(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[Step]:
 
 
 def _pairs(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[tuple[int, int]]:
-    """Pairs of an old sentence and the nearest later new one with most of its words."""
+    """Pairs of indices of an old sentence and the most similar one of the next new ones, if it is similar enough."""
     words = [Counter(place.sentence.split()) for place in new]
     totals = [each.total() for each in words]
     first = 0
@@ -150,7 +150,7 @@ def _pairs(old: Sequence[_Place], new: Sequence[_Place]) -> Iterator[tuple[int, 
 
 
 def _similarity(one: Counter[str], other: Counter[str], both: int) -> float:
-    """Dice's coefficient over words. The cost is that of `one`: `both` is how many words they have."""
+    """Dice's coefficient over words. `both` is the number of words of both, passed so that only `one` is iterated."""
     return 2 * (one & other).total() / both
 
 

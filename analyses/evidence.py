@@ -1,4 +1,4 @@
-"""What a reviewer is given about a claim's sources, as JSON data."""
+"""Describe a claim's sources for a reviewer, as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contracts.v1.parts import CheckedSource
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A cited page as it was read. The rest is what the page says of itself, and whether it names this instance."""
+    """A cited page as it was read, with its own metadata. `names_us`: it names this instance."""
 
     words: PageText
     canonical: str | None = None
@@ -28,7 +28,7 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One checked source, its page if that was read and, if its quotation was found, that with the words around it."""
+    """One checked source, its page if that was read, and its quotation with the words around it if that was found."""
 
     source: CheckedSource
     words: str | None = None
@@ -36,7 +36,7 @@ class Evidence:
 
 
 def list_sources(evidence: Iterable[Evidence]) -> str:
-    """One line of JSON per source, in order; a page's words are a JSON string."""
+    """One line of JSON per source, in order; words of pages are JSON strings."""
     return "\n".join(_row(number, each) for number, each in enumerate(evidence, 1))
 
 

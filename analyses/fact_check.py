@@ -1,6 +1,6 @@
-"""Fact-checking: only statements that are wrong beyond dispute, as a public source shows, become findings.
+"""Fact-checking: only statements that a public source shows to be wrong beyond dispute become findings.
 
-A false positive costs more than all missed errors, so every rule in prompts and gate favours precision.
+A false positive costs more than all missed errors, so every rule in prompts and gates favours precision.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class ArticleLook:
         return placing.join_parts((head, *article, "\n\n".join(tail)))
 
     def decide(self, name: str, arguments: str, material: Material) -> ClaimPayload | UUID:
-        """Read a call to `submit_correction` or `retain_correction`. Raises: InvalidSubmission."""
+        """Parse a call of `submit_correction` or `retain_correction`. Raises: InvalidSubmission."""
         if name == SUBMIT_CORRECTION.name:
             return parse_correction(arguments)
         if name == retaining.NAME and material.old_claims:
@@ -98,7 +98,7 @@ class ArticleLook:
         raise InvalidSubmission("There is no function of this name.")
 
     def read(self, answer: str, lookups: Sequence[Research]) -> None:
-        """Nothing: the result is what `decide` read."""
+        """Return None: the result is what `decide` parsed."""
 
 
 class _Answer(BaseModel):
@@ -125,7 +125,7 @@ class ClaimReview:
     }
 
     def tools(self, candidate: Candidate) -> tuple[Tool, ...]:
-        """None: all evidence is in the message."""
+        """No tools: all evidence is in the message."""
         return ()
 
     def brief(self, candidate: Candidate) -> tuple[placing.Part, ...]:
@@ -143,7 +143,7 @@ class ClaimReview:
         return ("\n\n".join((*blocks, REVIEW_CLOSING)),)
 
     def read(self, answer: str, lookups: Sequence[Research]) -> Review:
-        """The answer in the shape of the schema. Raises: InvalidAnswer."""
+        """Parse an answer in the shape of the schema. Raises: InvalidAnswer."""
         try:
             found = _Answer.model_validate_json(answer)
         except ValidationError:
@@ -167,7 +167,7 @@ class FactCheck:
 
     @property
     def bundles(self) -> Mapping[str, str]:
-        """By prompt version, the hash of all fixed texts: instructions, handling note, tools, schema."""
+        """The hash of all fixed texts (instructions, handling note, tools, schema), by prompt version."""
         update_tools = (*TOOLS, retaining.retain_correction(()))
         return {
             self.look.prompt.version: hash_bundle(self.look.prompt.text, HANDLING, *map(describe, TOOLS)),
@@ -183,7 +183,7 @@ def _old(claim: PublishedClaim) -> Mapping[str, object]:
 
 
 def _object(objection: Objection) -> dict[str, JsonValue]:
-    """It is data; invisible characters are left out, since they could hide instructions."""
+    """The objection as data, without invisible characters, which could hide instructions."""
     return {
         "kind": objection.kind,
         "findings": [_remove_unseen(each) for each in objection.findings],

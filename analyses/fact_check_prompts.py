@@ -1,6 +1,6 @@
 """The prompts, each under its version.
 
-Stored runs name the version they were given, so a text never changes without a new version; a test compares every
+Stored runs name the version that they used, so a text never changes without a new version; a test compares every
 version with its released hash.
 """
 

@@ -25,7 +25,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What was found in an earlier version of the article, and how the text has changed since."""
+    """The findings in an earlier version of the article, and the diff of the text since then."""
 
     claims: tuple[PublishedClaim, ...]
     diff: str
@@ -37,7 +37,7 @@ class Material:
 
     Shapes: `text` is the normalised text, in which quotes must be verbatim; `markdown` is the same article with its
     structure, None if there was no HTML; `image_marker` is that of its placeholders; `earlier` makes this an update
-    run, even if nothing had been found; `objection` is what a reader says against an earlier result.
+    run, even if it has no findings; `objection` is a reader's objection to an earlier result.
     """
 
     platform: str
@@ -70,17 +70,17 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A reviewer's answer; `approved` alone decides, `reason` is for the audit."""
+    """A reviewer's answer; only `approved` decides, `reason` is for the audit."""
 
     approved: bool
     reason: str | None
 
 
 class Look(Step[Material, None], Protocol):
-    """The step that finds claims; its result is what `decide` read."""
+    """The step that finds claims; its results are those of `decide`."""
 
     def decide(self, name: str, arguments: str, material: Material) -> ClaimPayload | UUID:
-        """Read a submitting call: a new claim, or the id of a retained one. Raises: InvalidSubmission."""
+        """Parse a submitting call into a new claim, or the id of a retained one. Raises: InvalidSubmission."""
 
 
 class FlaggingKind(Kind, Protocol):
@@ -88,27 +88,27 @@ class FlaggingKind(Kind, Protocol):
 
     @property
     def look(self) -> Look:
-        """Investigates an article for the first time."""
+        """The step that investigates an article for the first time."""
 
     @property
     def update(self) -> Look:
-        """Investigates a new version of an article."""
+        """The step that investigates a new version of an article."""
 
     @property
     def review(self) -> Step[Candidate, Review]:
-        """Reviews one claim."""
+        """The step that reviews one claim."""
 
     def retain(self, claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
-        """Anchor an old claim in another text, or say why that fails."""
+        """Anchor an old claim in another text, or return why that fails."""
 
     def anchor(self, claim: ClaimPayload, text: str) -> ClaimPayload:
-        """Remove Markdown and typography from quote and context where the result is verbatim in `text`."""
+        """Remove Markdown and typography from quote and context if the result is verbatim in `text`."""
 
     def locate(self, claim: ClaimPayload, text: str) -> str:
         """A key for the place of an anchored claim's quote in `text`."""
 
     def check(self, claim: ClaimPayload, text: str) -> Rejection | None:
-        """The mechanical gate before the review; None: passed."""
+        """The mechanical gate before the review; None if the claim passes."""
 
 
 def look_step(kind: FlaggingKind, *, is_update: bool) -> Look:

@@ -1,6 +1,6 @@
-"""What a kind of analysis is: its steps, and how long its texts are stored.
+"""The interface of a kind of analysis and its steps.
 
-Everything is pure: a step that read a clock or a file would give a replayed run another prompt than the recorded one.
+Everything is pure: if a step read a clock or a file, a replayed run would get another prompt than the recorded one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class InvalidAnswer(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function the model may call. Shapes: `parameters` is a strict JSON Schema object."""
+    """A function that the model may call. Shapes: `parameters` is a strict JSON Schema object."""
 
     name: str
     description: str
@@ -44,22 +44,22 @@ class Step(Protocol[MaterialT, AnswerT]):
 
     @property
     def name(self) -> StepName:
-        """The name in events."""
+        """The step's name in events."""
 
     @property
     def prompt(self) -> Prompt:
-        """Instructions; the text of a version never changes."""
+        """The instructions; the text of a version never changes."""
 
     @property
     def schema(self) -> Mapping[str, JsonValue] | None:
-        """Strict JSON Schema of the answer; None where it is free text."""
+        """The strict JSON Schema of the answer, None for free text."""
 
     @property
     def turns(self) -> Turns:
-        """How many requests the step may send."""
+        """The number of requests that the step may send."""
 
     def tools(self, material: MaterialT) -> tuple[Tool, ...]:
-        """The functions offered, for research and for submissions."""
+        """The functions that are offered, for research and for submissions."""
 
     def brief(self, material: MaterialT) -> tuple[Part, ...]:
         """The user's message: texts, and pictures at their places."""
@@ -73,7 +73,7 @@ class Kind(Protocol):
 
     @property
     def name(self) -> str:
-        """The open name in events, e.g. `FACT_CHECK`."""
+        """The kind's name in events, e.g. `FACT_CHECK`."""
 
     @property
     def rules(self) -> str:
@@ -81,15 +81,15 @@ class Kind(Protocol):
 
     @property
     def steps(self) -> tuple[Step[Never, object], ...]:
-        """Its steps, in the order of their first requests."""
+        """The steps, in the order of their first requests."""
 
     @property
     def bundles(self) -> Mapping[str, str]:
-        """By prompt version, the SHA-256 of all fixed texts that a model gets with it."""
+        """The SHA-256 of all fixed texts that a model gets with a prompt, by the prompt's version."""
 
 
 def describe(tool: Tool) -> str:
-    """A tool as a model reads it, for a bundle."""
+    """The text of a tool in a bundle."""
     return json.dumps([tool.name, tool.description, tool.parameters])
 
 

@@ -1,6 +1,6 @@
-"""The group of languages that a text is in, by its script and its commonest words.
+"""Find the language of a text by its script and its commonest words.
 
-Thresholds hold for each group on its own, so a text that is in none of them, or in two, belongs to no group.
+Each language has a threshold of its own, so a text that is in none of them, or in two, belongs to no group.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _FURTHER: Final = """\
 en in at as be it its an or were has had but who will can than been into about he she they
 fr la à il elle par ce un ne
 nl te naar hij uit"""
-"""Words of short texts that do not tell these languages apart, but are in few others."""
+"""More words for short texts: they do not distinguish these languages, but few other languages have them."""
 _FOREIGN: Final = re.compile(r"[^\W\d_a-zäöüßàâæçéèêëîïôœùûÿáíìñóòúãõ]")
-"""A letter, small, that none of these languages writes."""
+"""A lower-case letter that none of these languages has."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _FEWEST: Final = 3
-"""Common words that a text needs before it counts as being in a language."""
+"""The fewest common words of a language that a text in it must have."""
 _LEAD: Final = 1.5
-"""How many times as many of them as of the next language's."""
+"""A text must have this many times as many common words of its language as of any other."""
 _LEAST_SHARE: Final = 1 / 12
-"""Of its words, in a text of one of these languages: prose has twice as many, prose in their relatives fewer."""
+"""The least share of common words in a text: prose in these languages has twice as many, in related ones fewer."""
 
 
 def _parse(table: str) -> dict[str, frozenset[str]]:
@@ -47,20 +47,20 @@ _ALL_WORDS: Final = MappingProxyType(
 
 
 def find_group(text: str) -> str:
-    """A language by its code, or `other`."""
+    """The code of a text's language, or `other`."""
     (first, most), (_, next_) = _count(_WORD.findall(text.lower()), _WORDS)
     return first if most >= max(_FEWEST, _LEAD * next_) else OTHER
 
 
 def is_in_any(text: str) -> bool:
-    """Whether a text, however short, is likely to be in one of the languages; numbers alone are in all of them."""
+    """Whether a text, however short, is probably in one of the languages; a text without words always is."""
     words = _WORD.findall(text.lower())
     foreign = sum(_FOREIGN.search(word) is not None for word in words)
     return not words or _count(words, _ALL_WORDS)[0][1] >= max(foreign + 1, _LEAST_SHARE * len(words))
 
 
 def _count(words: list[str], languages: Mapping[str, frozenset[str]]) -> list[tuple[str, int]]:
-    """The two languages of whose words most are among these, and how many; the same word counts each time."""
+    """The two languages with the most common words in `words`, and their number; a repeated word counts each time."""
     counts: Counter[str] = Counter(dict.fromkeys(languages, 0))
     for word in words:
         counts.update(language for language, common in languages.items() if word in common)

@@ -1,8 +1,8 @@
-"""A second opinion: whether the quotations alone show a sentence to be wrong, asked of a model of another family. Pure.
+"""The second opinion: a model of another family decides whether the quotations alone show a sentence to be wrong. Pure.
 
-The model sees the sentence and the quotations, and neither the correction nor any reasoning, so it cannot be talked
-into agreeing. It is believed from a threshold on that was chosen from answers whose truth is known; below, and where
-there is none for the language, the claim is not shown. Source: decision 0091.
+The model sees only the sentence and the quotations, not the correction or any reasoning, so it cannot be talked into
+agreeing. Its answer is accepted from a threshold on that was chosen from answers whose truth is known; below it, and
+for languages without a threshold, the claim is not shown. Source: decision 0091.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEP: Final[StepName] = "FACT_CHECK/opinion"
 TURNS: Final = Turns(with_tools=1)
 ALTERNATIVES: Final = 10
 LONGEST: Final = 400
-"""Units: tokens of an answer, some of which a server may use to think."""
+"""Units: tokens of an answer, some of which a model may use to reason."""
 
 PROMPT: Final[Prompt] = make_prompt(
     "second-opinion-1",
@@ -46,16 +46,16 @@ QUESTION: Final = "Do the quotations show that the sentence is false? YES or NO,
 _YES: Final = "YES"
 _NO: Final = "NO"
 _LEAST_MASS: Final = 0.5
-"""If the two words together are less probable than that, the first token is not the answer."""
+"""If the two words together are less probable than this, the first token is not the answer."""
 _LINES: Final = re.compile(
     r"\s*+\W{0,3}(yes|no)\b(?>\W*\s)(?:.*\S\s++)?\D*+(0(?:\.\d+)?|1(?:\.0+)?)\W*+", re.IGNORECASE
 )
-"""Blanks match in one way only: models that do not end write hundreds of them."""
+"""White space matches in one way only, since some models write hundreds of spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """An answer. Units: `probability` that the sentence is shown to be false; None: it could not be read."""
+    """An answer. Units: `probability` that the sentence is shown to be false; None: the answer could not be read."""
 
     probability: float | None
 
@@ -76,13 +76,13 @@ def write_parts(sentence: str, quotations: Sequence[str]) -> tuple[str, ...]:
 
 
 def weigh(alternatives: Mapping[str, float]) -> Weighed | None:
-    """The answer by the probabilities of its first token; None: they are not known, or say nothing."""
+    """The answer by the probabilities of its first token; None if they are unknown or too low."""
     yes, no = (sum(p for token, p in alternatives.items() if _begins(word, token)) for word in (_YES, _NO))
     return Weighed(min(1.0, yes / (yes + no))) if yes + no >= _LEAST_MASS else None
 
 
 def read(answer: str, lookups: Sequence[Research]) -> Weighed:
-    """The answer by the number that it states. A word and a number that contradict each other are no answer."""
+    """The answer by the number that it states; unreadable if word and number contradict each other."""
     found = _LINES.fullmatch(answer)
     if found is None:
         return Weighed(None)
@@ -92,7 +92,7 @@ def read(answer: str, lookups: Sequence[Research]) -> Weighed:
 
 
 def judge_opinion(probability: float | None, group: str, policy: OpinionPolicy) -> GateResult:
-    """What the gate says of an answer about a sentence in this group of languages."""
+    """The gate's result for an answer about a sentence in this group of languages."""
     threshold = next((each.probability for each in policy.thresholds if each.group == group), None)
     if threshold is None:
         return GateResult(gate=GATE, outcome="ABSTAIN", code="OPINION_NOT_CALIBRATED")
@@ -104,5 +104,5 @@ def judge_opinion(probability: float | None, group: str, policy: OpinionPolicy) 
 
 
 def _begins(word: str, token: str) -> bool:
-    """Whether a token is the word or its first letters."""
+    """Whether a token is the beginning of the word."""
     return word.startswith(token.upper()) if token else False

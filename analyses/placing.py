@@ -1,6 +1,6 @@
-"""Places a post's pictures in the model's message: the text is cut at each picture, and omitted ones are mentioned.
+"""Place a post's pictures in the model's message: the text is cut at each picture, and omitted ones are mentioned.
 
-Placeholders are replaced in the article alone, whose renderer chose a marker that does not occur in it otherwise.
+Placeholders are replaced only in the article, whose renderer chose a marker that does not occur in it otherwise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import groupby
 from contracts.v1.parts import Picture
 
 Part = str | Picture
-"""A part of a message: a text, or a `used` picture shown at this place."""
+"""A part of a message: a text, or a `used` picture."""
 
 
 def cut_markdown(markdown: str, marker: str | None, pictures: Sequence[Picture]) -> tuple[Part, ...]:
@@ -33,7 +33,7 @@ def cut_markdown(markdown: str, marker: str | None, pictures: Sequence[Picture])
 
 
 def cut_text(text: str, pictures: Sequence[Picture]) -> tuple[Part, ...]:
-    """Cut plain text where pictures stand in it, and give their captions, which it does not hold."""
+    """Cut plain text at the places of pictures, and add their captions, which the text does not contain."""
     units = text.encode("utf-16-le", "surrogatepass")
     parts: list[Part] = []
     done = 0
@@ -100,7 +100,7 @@ def _picture_parts(picture: Picture, caption: str | None = None) -> tuple[Part, 
 
 
 def _whole_character(units: bytes, at: int) -> int:
-    """The offset itself, or the one before it where it would split a surrogate pair."""
+    """The byte offset `at`, or the one before the surrogate pair that it would split."""
     splits = 0 < at < len(units) and 0xDC <= units[at + 1] < 0xE0 and 0xD8 <= units[at - 1] < 0xDC
     return at - 2 if splits else min(at, len(units))
 

@@ -1,6 +1,6 @@
 """The definitions of the model's research tools.
 
-Stored runs hold their names, so a name is never reused for another tool.
+Stored runs contain their names, so a name is never reused for another tool.
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ def parse_fetch_url(arguments: str) -> str:
 
 
 def parse_author_history(arguments: str) -> int:
-    """How many posts to list. Raises: InvalidSubmission."""
+    """The number of posts to list. Raises: InvalidSubmission."""
     return parse_arguments(arguments, _AuthorHistory).posts

@@ -1,4 +1,4 @@
-"""Retains a finding of an earlier version: by its id, and only if its sentence is still in the text.
+"""Retain a finding of an earlier version, by its id, and only if its sentence is still in the text.
 
 A finding was validated with its quote, so it must pass the mechanical gate again; a changed sentence needs a new
 correction.
@@ -22,12 +22,12 @@ from contracts.v1.parts import ClaimPayload, PublishedClaim
 
 NAME: Final = "retain_correction"
 _SENTENCE: Final = 2_000
-"""How much of the text around a quote is compared. Units: characters."""
+"""How much of the text before and after a quote is compared. Units: characters."""
 _END: Final = re.compile(
     r"(?:\w{4}[\"')\]]*\.+|[!?\u061f\u06d4])[\"')\]]*\s|[\u3002\uff01\uff1f\u0964][\"')\]\u300d\u300f]*"
     r"|(?<![\w.])[^\W\dA-Z]\w{0,2}[\"')\]]*\.+[\"')\]]*\s(?=[\"'(\[]*[A-Z\u00c0-\u00de])"
 )
-"""Where a sentence surely ends. A full stop behind a short word may be that of an abbreviation, as in "Dr. Who"."""
+"""A certain end of a sentence. A full stop after a short word may be that of an abbreviation, as in "Dr. Who"."""
 _STOP: Final = re.compile(r"[.!?\u061f\u06d4][\"')\]]*$")
 
 
@@ -65,10 +65,10 @@ def parse_retained(arguments: str, text: str, old_claims: Sequence[PublishedClai
 
 
 def retain(claim: ClaimPayload, text: str) -> ClaimPayload | Rejection:
-    """Anchor a finding in this text, or say why that fails.
+    """Anchor a finding in this text, or return why that fails.
 
-    No review follows, so the sentence must be the same as far as the old context shows it: "legal" is in "illegal",
-    and an author corrects a sentence by words outside of the quote too.
+    No review follows, so the whole sentence must be the same as far as the old context shows it: "legal" is in
+    "illegal", and an author may correct a sentence by words outside the quote.
     """
     located = anchor(claim, text)
     if (rejection := check(located, text)) is not None:
@@ -97,14 +97,14 @@ def _is_same_sentence(old: ClaimPayload, new: ClaimPayload, text: str) -> bool:
 
 
 def _find_lead(before: str, quote: str) -> tuple[str, bool]:
-    """The words of a sentence before its quote, and whether its beginning is among them."""
+    """The words of the sentence before the quote, and whether they include its beginning."""
     folded = f"{fold(before)} "
     ends = [each.end() for each in _END.finditer(f"{folded}{quote[:2]}") if each.end() <= len(folded)]
     return folded[ends[-1] if ends else 0 :].strip(), bool(ends)
 
 
 def _find_tail(behind: str) -> tuple[str, bool]:
-    """The words of a sentence behind its quote, and whether its end is among them."""
+    """The words of the sentence after the quote, and whether they include its end."""
     folded = f"{fold(behind)} "
     end = _END.search(folded)
     return folded[: end.end() if end else len(folded)].strip(), end is not None

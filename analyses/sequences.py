@@ -1,4 +1,4 @@
-"""Matches the elements of two sequences in bounded time.
+"""Match the elements of two sequences in bounded time.
 
 Elements that are unique in both are matched first, in the longest common order; only the short segments between them
 are compared element by element. Segments that are too long for that are left unmatched.
@@ -12,13 +12,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Final, TypeVar
 
 MAX_CELLS: Final = 40_000
-"""The largest table for comparing two segments."""
+"""The most cells of the table that compares two segments."""
 
 T = TypeVar("T", bound=Hashable)
 
 
 def match_sequences(old: Sequence[T], new: Sequence[T]) -> Iterator[tuple[int, int]]:
-    """Indices of equal elements, both ascending."""
+    """Pairs of indices of equal elements, both ascending."""
     start = 0
     shorter = min(len(old), len(new))
     while start < shorter and old[start] == new[start]:
@@ -38,7 +38,7 @@ def match_sequences(old: Sequence[T], new: Sequence[T]) -> Iterator[tuple[int, i
 
 
 def _anchors(old: Sequence[T], new: Sequence[T], start: int, end_old: int, end_new: int) -> list[tuple[int, int]]:
-    """Elements that are unique on both sides: a longest subsequence in common order."""
+    """Pairs of indices of elements that are unique on both sides: a longest subsequence in common order."""
     once_old, once_new = Counter(old[start:end_old]), Counter(new[start:end_new])
     where = {new[j]: j for j in range(start, end_new) if once_new[new[j]] == 1}
     pairs = [(i, where[old[i]]) for i in range(start, end_old) if once_old[old[i]] == 1 and old[i] in where]

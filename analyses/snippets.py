@@ -1,7 +1,7 @@
-"""Finds a quoted snippet on a page; it counts only if its exact words are there.
+"""Find a quoted snippet on a page; it counts only if its exact words are there.
 
-A model can invent a quotation, so only white space, the shape of quotes and dashes, and invisible characters are folded
-away. Case, spelling, numbers and order must match.
+A model can invent a quotation, so only white space, the shape of quotes and dashes, and invisible characters may
+differ. Case, spelling, numbers and order must match.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from contracts.composed import nfc
 
 MIN_LETTERS: Final = 8
 MIN_WORDS: Final = 3
-"""How many letters and digits, and words, a quote must have: a name or a common word is on every page."""
+"""The fewest letters and digits, and words, of a quote: a name or a common word is on every page."""
 MIN_LETTERS_OF_A_PART: Final = 4
 MAX_GAP: Final = 1_000
-"""How many characters an ellipsis may leave out."""
+"""The most characters that an ellipsis may leave out."""
 MAX_PARTS: Final = 12
-"""How many pieces a quotation with ellipses may have: each is searched for at hundreds of places."""
+"""The most pieces of a quotation with ellipses: each is searched for at hundreds of places."""
 AROUND: Final = 300
 MAX_CHARACTERS: Final = 2_000
 _MAX_PLACES: Final = 10_000
-"""How many places of a reading are looked at, for all pieces of a quotation together."""
+"""The most places of a reading that are checked, for all pieces of a quotation together."""
 
 _VARIATIONS: Final = (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 _INVISIBLE: Final = "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u2060\ufeff" + "".join(
@@ -52,7 +52,7 @@ _GROUP: Final = re.compile(r" \d{3}(?!\d)")
 _SPACELESS_RANGES: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 SPACELESS: Final = re.compile(f"[{_SPACELESS_RANGES}]")
 WORD: Final = re.compile(rf"[{_SPACELESS_RANGES}]|[^\s{_SPACELESS_RANGES}]+")
-"""A word between spaces; in scripts without spaces a single character."""
+"""A word between spaces, or a single character in scripts without spaces."""
 
 
 def fold(text: str) -> str:
@@ -68,13 +68,13 @@ def _collapse_spaces(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page's text, folded: with and without footnote marks and hyphens at line ends."""
+    """A page's folded text in several readings: with and without footnote marks and hyphens at line ends."""
 
     readings: tuple[str, ...]
 
     @property
     def size(self) -> int:
-        """Characters in memory."""
+        """Units: characters of memory."""
         return sum(map(len, self.readings))
 
 
@@ -88,7 +88,7 @@ def page_text(*texts: str) -> PageText:
 
 
 def is_too_short(snippet: str) -> bool:
-    """Whether a snippet is too short to identify a page. Shapes: without spaces every character is a word."""
+    """Whether a snippet is too short to identify a page. In scripts without spaces every character is a word."""
     parts = _parts(snippet)
     words = sum(any(map(str.isalnum, word)) for part in parts for word in WORD.findall(part))
     letters = [sum(map(str.isalnum, part)) for part in parts]
@@ -96,7 +96,7 @@ def is_too_short(snippet: str) -> bool:
 
 
 def find_defect(snippet: str) -> str | None:
-    """Why `find` rejects a snippet for every page, for its author; None if it does not."""
+    """Why `find` rejects a snippet on any page, in words for the model; None if it does not."""
     if is_too_short(snippet):
         return f"too few words to tell one page from another: copy at least {MIN_WORDS} whole words of the page"
     if len(_parts(snippet)) > MAX_PARTS:
@@ -111,8 +111,8 @@ def _parts(snippet: str) -> list[str]:
 def find(snippet: str, page: PageText) -> str | None:
     """The snippet with the words around it, None if it is not on the page.
 
-    Shapes: the pieces between ellipses must follow each other on the page, at most MAX_GAP characters apart. Words and
-    numbers match whole. The result is folded, and no longer than MAX_CHARACTERS.
+    Shapes: the pieces between ellipses must follow each other on the page, at most MAX_GAP characters apart. Only whole
+    words and numbers match. The result is folded, and no longer than MAX_CHARACTERS.
     """
     parts = _parts(snippet)
     if find_defect(snippet):
@@ -153,7 +153,7 @@ def _places(part: str, text: str, most: int) -> Iterator[tuple[int, int]]:
 
 
 def splits_word(text: str, at: int) -> bool:
-    """Whether this offset is inside a word or number: `legal` is not in `illegal`, nor `5` in `5.3` or `-5`."""
+    """Whether an offset is inside a word or number: so `legal` is not found in `illegal`, nor `5` in `5.3` or `-5`."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]

@@ -1,6 +1,6 @@
 """The tool `submit_correction`: its definition and the strict parser of its arguments.
 
-What it accepts goes into events and the database, so a NUL, which PostgreSQL cannot store, is rejected here.
+Accepted arguments go into events and the database, so a NUL, which PostgreSQL cannot store, is rejected here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WebUrl = Annotated[str, StringConstraints(strip_whitespace=True, pattern=WEB_UR
 
 
 class Strict(BaseModel):
-    """Arguments of a tool: nothing else, and no coercion."""
+    """Base of a tool's arguments: no other fields, and no coercion."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -93,9 +93,9 @@ SUBMIT_CORRECTION = Tool(
 
 
 def parse_correction(arguments: str) -> ClaimPayload:
-    """Parse the arguments of `submit_correction`. Raises: InvalidSubmission, without echoing the arguments.
+    """Parse the arguments of `submit_correction`. Raises: InvalidSubmission, whose message does not repeat them.
 
-    A snippet that can be found on no page is rejected here, while the model can still correct it.
+    A snippet that no page could match is rejected here, while the model can still correct it.
     """
     given = parse_arguments(arguments, _Correction)
     found = enumerate(find_defect(each.snippet) for each in given.sources)
@@ -105,7 +105,7 @@ def parse_correction(arguments: str) -> ClaimPayload:
 
 
 def parse_arguments(arguments: str, shape: type[ShapeT]) -> ShapeT:
-    """Parse a call's arguments. Raises: InvalidSubmission: what is wrong, without repeating them."""
+    """Parse a call's arguments. Raises: InvalidSubmission, whose message does not repeat them."""
     try:
         return shape.model_validate_json(arguments)
     except ValidationError as error:

@@ -1,4 +1,4 @@
 """The rules of article audits that decide without a model: keys, time, evidence, labels, scores and money.
 
-Everything here is total: any text that a model, a page or a client sends gives a result, and no exception.
+All functions are total: any text that a model, a page or a client sends gives a result, and no exception.
 """

@@ -1,4 +1,4 @@
-"""From a model's scenarios and the pages that were read to the analysis of a claim.
+"""Make the analysis of a claim from a model's scenarios and the pages that were read.
 
 Source: requirements FH-74, FH-75, FH-143, FH-148.
 """
@@ -21,7 +21,7 @@ from analyses.snippets import PageText
 
 
 class ReadPage(NamedTuple):
-    """A page as we read it, folded for look-ups and as the source that it is."""
+    """A page as we read it: its words folded for look-ups, and the page as a source."""
 
     words: PageText
     source: SourcePage
@@ -29,7 +29,7 @@ class ReadPage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """An item whose quotes stand on its page."""
+    """An item of evidence whose quotes are on its page."""
 
     found: EvidenceAnswer
     quotes: tuple[str, ...]
@@ -59,7 +59,7 @@ class ClaimAnalysis:
 
 
 def list_cited(answer: AnalyseAnswer, max_scenarios: int) -> tuple[str, ...]:
-    """The addresses that the scenarios to keep cite, each once. Raises: InvalidAnswer."""
+    """The distinct addresses that the kept scenarios cite. Raises: InvalidAnswer."""
     kept = _choose(answer, max_scenarios)
     return tuple(dict.fromkeys(item.url for _, scenario in kept for item in scenario.evidence))
 
@@ -72,10 +72,10 @@ def analyse_claim(
     max_evidence: int,
     low_confidence: Decimal = LOW_CONFIDENCE,
 ) -> ClaimAnalysis:
-    """Check, cut and judge what a model answered.
+    """Check, cut and judge a model's answer.
 
-    Shapes: `pages` holds every address that the model searched or fetched in this run, None where we could not read it.
-    Too many scenarios are cut in their order, but never the recommended one. Raises: InvalidAnswer.
+    Shapes: `pages` has every address that the model searched or fetched in this run, None if we could not read it. If
+    there are too many scenarios, the last ones are cut, but never the recommended one. Raises: InvalidAnswer.
     """
     kept = _choose(answer, max_scenarios)
     dropped: Counter[LookUp] = Counter()

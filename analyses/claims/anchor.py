@@ -1,4 +1,4 @@
-"""The time that a claim speaks of relative to its article: "last month" is another claim a month later.
+"""Resolve the times that a claim names relative to its article: "last month" is another claim a month later.
 
 Source: requirements A.8.
 """
@@ -13,9 +13,9 @@ from analyses.claims.languages import Language, Unit, find_language, find_word
 
 
 def find_anchor(claim: str, language: str, reference_day: date, hint: str | None = None) -> str:
-    """The ISO periods that relative expressions of a claim mean on that day: sorted, distinct, joined by commas.
+    """The ISO periods that relative expressions in a claim mean on `reference_day`, sorted and joined by commas.
 
-    The hint of a model counts only if the claim's own words have none, and if it is one such period.
+    A model's hint counts only if the claim has no such expression and the hint is a valid period.
     """
     words = find_language(language)
     found = set(_periods(take_dates(claim, words).text, words, reference_day)) if words is not None else set()
@@ -49,5 +49,5 @@ def _shifted(unit: Unit | None, today: date, shift: int | None) -> Iterator[str]
 
 
 def _is_month(name: str, at: int, words: Language) -> bool:
-    """Whether a name that may be another word ("may", "march") is a month: a capital letter, not the claim's first."""
+    """Whether an ambiguous name ("may", "march") is a month: only if capitalised and not the claim's first word."""
     return name.casefold() not in words.ambiguous_months or (at > 0 and name[0].isupper() and not name.isupper())

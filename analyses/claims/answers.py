@@ -1,7 +1,7 @@
-"""What models answer in the three steps of an audit, and how it is read; `schemas` has the shapes they are given.
+"""Parse models' answers in the three steps of an audit; `schemas` has the schemas that the models get.
 
-An answer is salvaged where that is safe: prose around the JSON is passed over, an item that does not fit is dropped,
-and what is too long is cut. Nothing is repaired by guessing.
+An answer is salvaged if that is safe: prose around the JSON is ignored, an invalid item is dropped, and a long text is
+cut. Nothing is repaired by guessing.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from analyses.kinds import InvalidAnswer
 from analyses.surrogates import replace_halves
 
 MAX_CLAIMS: Final = 60
-"""Ten that may be analysed, and fifty more that are listed."""
+"""At most ten claims are analysed, and fifty more listed."""
 MAX_EVIDENCE: Final = 40
-"""Items of one scenario that are looked up; those that stand are cut to what was asked for."""
+"""The most items of a scenario that are looked up; of those found, only as many as the job's limit are kept."""
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -51,7 +51,7 @@ def _valid_items(item: type[ModelT], most: int) -> BeforeValidator:
 
 
 def _lenient(read: Callable[[str], object]) -> BeforeValidator:
-    """Read a word, and leave anything else to the field's own check."""
+    """Parse a string with `read`, and leave anything else to the field's own check."""
     return BeforeValidator(lambda value: read(value) if isinstance(value, str) else value)
 
 
@@ -88,7 +88,7 @@ class _Answer(BaseModel):
 
 
 class ClaimAnswer(_Answer):
-    """One claim of an article, as a model found it; volatility and time anchor are hints."""
+    """One claim that a model found in an article; volatility and time anchor are hints."""
 
     text: Annotated[str, _shorten(2_000), Field(min_length=1)]
     is_central: bool = False
@@ -102,7 +102,7 @@ class ClaimAnswer(_Answer):
 
 
 class ExtractAnswer(_Answer):
-    """Step extract."""
+    """The answer of the step `extract`."""
 
     language: Annotated[str, _lenient(_read_language)] = "und"
     thesis: OptionalText = None
@@ -110,7 +110,7 @@ class ExtractAnswer(_Answer):
 
 
 class EvidenceAnswer(_Answer):
-    """One source for or against a scenario. A model that gives only `text` has given a quote."""
+    """One source for or against a scenario. Without `quotes`, `text` is the quote."""
 
     supports: bool
     url: Annotated[str, _shorten(2_048), Field(min_length=1)]
@@ -123,7 +123,7 @@ class EvidenceAnswer(_Answer):
 
     @property
     def quoted(self) -> tuple[str, ...]:
-        """The words that must stand on the page."""
+        """The words that must be on the page."""
         return self.quotes or ((self.text,) if self.text else ())
 
 
@@ -141,7 +141,7 @@ class ScenarioAnswer(_Answer):
 
 
 class AnalyseAnswer(_Answer):
-    """Step analyse. Shapes: `recommended` counts scenarios from 1."""
+    """The answer of the step `analyse`. Shapes: `recommended` counts scenarios from 1."""
 
     scenarios: Annotated[tuple[ScenarioAnswer, ...], Field(min_length=1)]
     recommended: int
@@ -165,7 +165,7 @@ class FactorAnswer(_Answer):
 
 
 class ReasoningAnswer(_Answer):
-    """How the article argues."""
+    """The quality of the article's arguments."""
 
     evidence_strength: Literal["low", "medium", "high"]
     logical_coherence: Literal["low", "medium", "high"]
@@ -174,7 +174,7 @@ class ReasoningAnswer(_Answer):
 
 
 class AssessAnswer(_Answer):
-    """Step assess. The score is a hint."""
+    """The answer of the step `assess`. The score is a hint."""
 
     summary: Annotated[str, _shorten(4_000), Field(min_length=1)]
     confidence: Share = None
@@ -188,7 +188,7 @@ class AssessAnswer(_Answer):
 
 
 def read_answer(answer: str, shape: type[ModelT]) -> ModelT:
-    """The first reading of an answer that has the shape. Raises: InvalidAnswer."""
+    """Parse an answer by the first candidate that has the shape. Raises: InvalidAnswer."""
     reason = "it holds no JSON object"
     for candidate in _candidates(replace_halves(answer)):
         try:

@@ -1,4 +1,4 @@
-"""From the analyses of an article's claims and a model's reading of it to the assessment and risk tier of the whole.
+"""Make an article's assessment and risk tier from the analyses of its claims and a model's answer.
 
 Source: requirements FH-85 to FH-98.
 """
@@ -34,7 +34,7 @@ class Tier(StrEnum):
 
 
 class PublicationMode(StrEnum):
-    """Who answers for the audit. Only a moderator makes it HUMAN_REVIEWED."""
+    """How an audit may be published. Only a moderator makes it HUMAN_REVIEWED."""
 
     DRAFT_ONLY = "DRAFT_ONLY"
     AI_GENERATED = "AI_GENERATED"
@@ -57,7 +57,7 @@ def choose_tier(
     *,
     missing_context: bool,
 ) -> Tier:
-    """Test tier A, then C, else B. Shapes: the score is unrounded, None without an analysed claim."""
+    """The risk tier: A is tested first, then C, else it is B. Shapes: the score is unrounded, None without analyses."""
     if explain_high_risk(score, fallacies, distribution):
         return Tier.A
     total = sum(distribution.values())
@@ -70,7 +70,7 @@ def choose_tier(
 def explain_high_risk(
     score: Decimal | None, fallacies: Sequence[Severity], distribution: Mapping[TruthLabel, int]
 ) -> tuple[str, ...]:
-    """Why an article is of tier A, a sentence a reason; empty if it is not."""
+    """The reasons why an article is in tier A, a sentence each; empty if it is not."""
     if score is None:
         return ("No claim of the article has an analysis.",)
     unsupported = distribution.get(TruthLabel.FALSE, 0) + distribution.get(TruthLabel.UNSUPPORTED, 0)
@@ -87,7 +87,7 @@ def explain_high_risk(
 def recommend(
     tier: Tier, reasons: Sequence[str], distribution: Mapping[TruthLabel, int], disclaimers: Sequence[str] = ()
 ) -> Recommendation:
-    """What to recommend. Shapes: `reasons` ask for a review in any tier, those of tier A among them."""
+    """The recommendation. Shapes: `reasons` require a review in any tier, and include those of tier A."""
     if tier is Tier.A and not reasons:
         reasons = ("The article is of risk tier A.",)
     ours = (DISPUTED_DISCLAIMER,) if tier is not Tier.C and distribution.get(TruthLabel.DISPUTED, 0) else ()
@@ -101,8 +101,8 @@ def recommend(
 
 @dataclass(frozen=True, slots=True)
 class AssessedClaim:
-    """A claim as the assessment counts it. Shapes: label and confidence are those of its recommended scenario; None
-    throughout where there is no analysis."""
+    """A claim as the assessment counts it. Shapes: label and confidence are those of its recommended scenario; all are
+    None without an analysis."""
 
     is_central: bool
     rollup: Rollup | None
@@ -112,7 +112,7 @@ class AssessedClaim:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What code says of an article. Shapes: the score is unrounded; the distribution names labels that occur."""
+    """The assessment of an article by code. Shapes: the score is unrounded; the distribution has labels that occur."""
 
     verdict: ArticleVerdict
     score: Decimal | None
@@ -123,7 +123,7 @@ class Assessment:
 
 
 def assess_article(claims: Sequence[AssessedClaim], answer: AssessAnswer) -> Assessment:
-    """Assess an article; the model's score and disclaimers only add a review or a sentence."""
+    """Assess an article; the model's own score can only require a review, its disclaimers are added."""
     scored = [
         ScoredClaim(TRUTH[each.label], each.confidence)
         for each in claims

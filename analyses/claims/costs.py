@@ -1,4 +1,4 @@
-"""What an audit costs, in whole micro-dollars. Source: requirements C.1, FH-47."""
+"""The costs of an audit, in whole micro-dollars. Source: requirements C.1, FH-47."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ class Prices(NamedTuple):
     """Prices in micro-dollars; those of a job are frozen when it is accepted."""
 
     extraction: int = 3_000
-    """Stage 1, an article."""
+    """Stage 1, per article."""
     new_claim: int = 81_000
-    """Stage 2, a claim that was not analysed before."""
+    """Stage 2, per newly analysed claim."""
     assessment: int = 30_000
-    """Stage 3, an article."""
+    """Stage 3, per article."""
 
 
 DEFAULT_PRICES: Final = Prices()
 
 
 def format_dollars(micro_usd: int) -> str:
-    """For people, e.g. `$0.081`: at least two places."""
+    """An amount for people, e.g. `$0.081`, with at least two decimals."""
     sign = "-" if micro_usd < 0 else ""
     whole, rest = divmod(abs(micro_usd), 1_000_000)
     places = f"{rest:06d}"
@@ -29,7 +29,7 @@ def format_dollars(micro_usd: int) -> str:
 
 
 def compare_prices(old: int, new: int) -> int | None:
-    """How many per cent a new price saves, negative if it is dearer; None where the old one was 0."""
+    """The saving of a new price in per cent, negative if it is higher; None if the old one was 0."""
     if old == 0:
         return None
     return int((Decimal(old - new) / old * 100).quantize(Decimal(1), ROUND_HALF_UP))
@@ -43,14 +43,14 @@ class Coverage(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All claims."""
+        """The number of all claims."""
         return self.cached + self.missing
 
     @property
     def percent(self) -> int:
-        """The share that is cached, in whole per cent, halves up; 0 without claims."""
+        """The share of cached claims in whole per cent, rounded half up; 0 without claims."""
         return (200 * self.cached + self.total) // (2 * self.total) if self.total else 0
 
     def price_to_complete(self, prices: Prices) -> int:
-        """What the missing claims cost, in micro-dollars."""
+        """The price of the missing claims in micro-dollars."""
         return self.missing * prices.new_claim

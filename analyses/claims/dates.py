@@ -1,4 +1,4 @@
-"""Absolute dates in a claim's words, and periods of the calendar in ISO 8601 form."""
+"""Find absolute dates in a claim's words, and format calendar periods as in ISO 8601."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PERIOD: Final = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?|-W(\d\d)|-Q[1-4])?",
 
 
 class Dated(NamedTuple):
-    """A claim's words with its absolute dates taken out, and the last day of each of them."""
+    """A claim's words without its absolute dates, and the last day of each date."""
 
     text: str
     last_days: tuple[date, ...]
@@ -26,7 +26,7 @@ class Dated(NamedTuple):
 def take_dates(claim: str, language: Language | None) -> Dated:
     """Find dates, months with a year, decades and years from 1000 to 2999.
 
-    A bare number of four digits is a year unless it is an amount of money or a share.
+    A bare number of four digits is a year unless it is an amount of money or a percentage.
     """
     text = " ".join(simplify(claim).split())
     found: list[date] = []
@@ -53,7 +53,7 @@ def take_dates(claim: str, language: Language | None) -> Dated:
 
 
 def format_period(unit: Unit, day: date, shift: int) -> str | None:
-    """The period of the calendar around a day, so many units later; None outside the years 1 to 9999."""
+    """The calendar period around a day, `shift` units later; None outside the years 1 to 9999."""
     try:
         match unit:
             case "day":
@@ -74,7 +74,7 @@ def format_period(unit: Unit, day: date, shift: int) -> str | None:
 
 
 def is_period(text: str) -> bool:
-    """Whether a text is an ISO day, week, month, quarter or year that the calendar has."""
+    """Whether a text is an ISO day, week, month, quarter or year that exists."""
     found = _PERIOD.fullmatch(text)
     if found is None:
         return False

@@ -1,4 +1,4 @@
-"""From what a model found in an article to its claims: code gives each its keys, class, time and places.
+"""Make an article's claims from a model's answer: code gives each its keys, volatility, time and places.
 
 Source: requirements FH-52, FH-54, FH-157, FH-158.
 """
@@ -25,7 +25,7 @@ MAX_MORE: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class ExtractedClaim:
-    """A claim with all that code says of it. Shapes: `canonical` is empty where the text is no claim at all."""
+    """A claim with everything that code derives from it. Shapes: `canonical` is empty if the text is not a claim."""
 
     found: ClaimAnswer
     canonical: str
@@ -50,7 +50,7 @@ class Extraction:
 
 
 def extract_claims(answer: ExtractAnswer, text: str | None, reference_day: date, max_claims: int) -> Extraction:
-    """The distinct claims of an answer, in its order. Shapes: `text` is what was submitted, None for an address."""
+    """The distinct claims of an answer, in its order. Shapes: `text` is the submitted text, None for an address."""
     distinct: dict[str, ExtractedClaim] = {}
     for found in answer.claims:
         claim = _describe(found, answer.language, text, reference_day)

@@ -1,4 +1,4 @@
-"""Which pages are one source: copies, mirrors and an owner's sites count once. Source: requirements A.9."""
+"""Group pages that are one source: copies, mirrors and an owner's sites count once. Source: requirements A.9."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from publicsuffixlist import PublicSuffixList
 from analyses.snippets import fold
 
 SHINGLE: Final = 8
-"""How many words make a shingle."""
+"""The number of words in a shingle."""
 
 _WORD: Final = re.compile(r"\w+")
 _OWNERS: Final[Mapping[str, str]] = MappingProxyType(
@@ -28,12 +28,12 @@ _OWNERS: Final[Mapping[str, str]] = MappingProxyType(
         for domain in domains
     }
 )
-"""Registrable domains by their owner; a domain that is not listed has an owner of its own."""
+"""The owner of each registrable domain; a domain that is not listed has an owner of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePage:
-    """A page that was read. Shapes: `canonical_url` is what the page states, absolute."""
+    """A page that was read. Shapes: `canonical_url` is the absolute address that the page states."""
 
     url: str
     canonical_url: str | None
@@ -43,8 +43,8 @@ class SourcePage:
 def number_families(pages: Sequence[SourcePage]) -> tuple[int, ...]:
     """The family of each page, numbered from 1 by first appearance.
 
-    Two pages are of one family if they share an owner or an address, or if at least half of the smaller one's shingles
-    stand in the other; and so is what either is of one family with.
+    Two pages are in one family if they share an owner or an address, or if at least half of the shorter one's shingles
+    are in the other; families that share a page are one.
     """
     heads = list(range(len(pages)))
 
@@ -63,9 +63,9 @@ def number_families(pages: Sequence[SourcePage]) -> tuple[int, ...]:
 
 
 def find_domain(url: str) -> str | None:
-    """The registrable domain of an address; its host where there is none, None where it is no address.
+    """The registrable domain of an address, its host if it has none, or None if `url` is not an address.
 
-    Sites of different people under one provider, such as pages on github.io, are different domains.
+    Sites of different people at one provider, such as pages on github.io, have different domains.
     """
     parsed = _parse(url)
     if parsed is None or not parsed.hostname:
@@ -75,7 +75,7 @@ def find_domain(url: str) -> str | None:
 
 
 def _traits(page: SourcePage) -> frozenset[str]:
-    """What is never shared by pages of two families: owner, and addresses."""
+    """The owner and the addresses of a page; pages that share one of them are in one family."""
     domain = find_domain(page.url)
     addresses = {_address(page.url), _address(page.canonical_url) if page.canonical_url else None}
     owners = {f"owner {_OWNERS.get(domain, domain)}"} if domain else set()

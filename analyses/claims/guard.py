@@ -1,6 +1,6 @@
-"""What the canonical form of a claim loses and must not be confused: numbers, symbols, accented words, and the time.
+"""The guard of a claim: what its canonical form loses although it matters (numbers, symbols, accented words, time).
 
-Two claims are the same only if their keys and their guards are. Source: requirements A.5.
+Two claims are equal only if their keys and their guards are. Source: requirements A.5.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SYMBOL: Final = re.compile(r"(?P<percent>%|\bpercent(?:age)?\b)|(?P<minus>(?<= 
 
 
 class Guard(NamedTuple):
-    """What is compared beside the key, as a whole; each part in the order of the text."""
+    """The parts of a claim that are compared besides its key; each in the order of the text."""
 
     numbers: tuple[str, ...]
     symbols: tuple[str, ...]
@@ -31,12 +31,12 @@ class Guard(NamedTuple):
     anchor: str
 
     def canonical_json(self) -> str:
-        """Its RFC 8785 form, whose hash is part of an assertion's id."""
+        """The guard in RFC 8785 form, whose hash is part of an assertion's id."""
         return json.dumps(self, ensure_ascii=False, separators=(",", ":"))
 
 
 def make_guard(text: str, anchor: str) -> Guard:
-    """The guard of a claim's own words; `anchor` is what `anchor.find_anchor` says of them."""
+    """The guard of a claim's own words; `anchor` is the result of `anchor.find_anchor`."""
     text = simplify(text)
     numbers: list[str] = []
     between: list[str] = []
@@ -45,12 +45,12 @@ def make_guard(text: str, anchor: str) -> Guard:
         numbers.append(text[start:end])
         between.append(text[at:start])
         at = end
-    rest = "0".join((*between, text[at:]))  # a digit keeps what stands around a number apart, and is no symbol
+    rest = "0".join((*between, text[at:]))  # a digit separates the words around a number, and is no symbol
     return Guard(tuple(numbers), tuple(_symbols(rest)), tuple(_words(text)), anchor)
 
 
 def simplify(text: str) -> str:
-    """One spelling of spaces, dashes and decimal digits, nothing invisible; in NFC."""
+    """`text` in NFC, with one form of spaces, dashes and decimal digits, and without invisible characters."""
     text = nfc(text)
     return text if text.isascii() and text.isprintable() else "".join(map(_simplify_character, text))
 
@@ -95,5 +95,5 @@ def _words(text: str) -> Iterator[str]:
 
 
 def is_currency(character: str) -> bool:
-    """Whether this is the sign of a currency; the empty text is none."""
+    """Whether a character is a currency sign; False for the empty text."""
     return character != "" and unicodedata2.category(character) == "Sc"

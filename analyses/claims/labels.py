@@ -1,6 +1,6 @@
-"""From a probability, a confidence and the evidence of a scenario to its label. Source: requirements B.1, B.2, B.5.
+"""Derive a scenario's label from probability, confidence and evidence. Source: requirements B.1, B.2, B.5.
 
-Code decides the label; what a model calls its verdict counts only where it gives no probability.
+Code decides the label; a model's own label counts only if it gives no probability.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from types import MappingProxyType
 from typing import Final
 
 LOW_CONFIDENCE: Final = Decimal("0.5")
-"""Below it a label is Unclear; a setting may choose another."""
+"""Below this confidence a label is Unclear; a setting may change it."""
 ONE_FAMILY: Final = Decimal("0.89")
-"""The most that a single source family can give of confidence."""
+"""The highest confidence with a single source family."""
 
 
 class Label(StrEnum):
-    """What a scenario is, in the words of probability."""
+    """The label of a scenario in terms of probability."""
 
     HIGHLY_LIKELY = "Highly Likely"
     LIKELY = "Likely"
@@ -31,7 +31,7 @@ class Label(StrEnum):
 
 
 class TruthLabel(StrEnum):
-    """The same in the words of truth."""
+    """The same label in terms of truth."""
 
     TRUE = "TRUE"
     PARTIALLY_TRUE = "PARTIALLY_TRUE"
@@ -42,7 +42,7 @@ class TruthLabel(StrEnum):
 
 
 class Cap(StrEnum):
-    """Why a label or a confidence is lower than the model's."""
+    """The reason why a label or a confidence is lower than the model's."""
 
     NO_FAMILY = "no_source_family"
     ONE_FAMILY = "one_source_family"
@@ -81,25 +81,25 @@ _BY_WORD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is stored of a scenario's verdict; the label follows from the rest."""
+    """The verdict on a scenario; the label follows from the other fields."""
 
     probability: Decimal | None
     confidence: Decimal
     model_confidence: Decimal
     families: int
-    """Source families on the verdict's side."""
+    """The number of source families on the verdict's side."""
     label: Label
     caps: tuple[Cap, ...]
 
 
 def read_share(number: Decimal | float) -> Decimal | None:
-    """A number as a share of one, those outside cut to 0 or 1; None if it is not a finite number."""
+    """A number limited to the range from 0 to 1; None if it is not finite."""
     share = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
     return min(max(share, Decimal(0)), Decimal(1)) if share.is_finite() else None
 
 
 def read_label(text: str) -> Label | None:
-    """A label from a word of either vocabulary, in any case and with any separator."""
+    """The label that a word of either vocabulary names, in any case and with any separator; None if it names none."""
     return _BY_WORD.get(re.sub(r"[\s_-]", "", text.lower()))
 
 
@@ -114,9 +114,9 @@ def give_verdict(
 ) -> Verdict:
     """Give the verdict of a scenario.
 
-    Shapes: probability and confidence are shares of one, as `read_share` gives them; `label` is the model's own and
-    counts only without a probability; `supporting` and `opposing` are the source families of the kept evidence. An
-    unclear verdict is on the side of both.
+    Shapes: probability and confidence are from 0 to 1, as from `read_share`; `label` is the model's own and counts only
+    without a probability; `supporting` and `opposing` are the source families of the kept evidence. Both count for an
+    unclear verdict.
     """
     if probability is None and label is not None:
         probability = _MIDDLES.get(label)
@@ -137,7 +137,7 @@ def give_verdict(
 def derive_label(
     probability: Decimal | None, confidence: Decimal, families: int, *, low_confidence: Decimal = LOW_CONFIDENCE
 ) -> Label:
-    """The label of stored numbers."""
+    """The label that follows from stored numbers."""
     if probability is None or families < 1:
         return Label.UNSUBSTANTIATED
     return Label.UNCLEAR if confidence < low_confidence else _band(probability)

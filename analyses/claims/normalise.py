@@ -1,7 +1,7 @@
 """The canonical form of a claim, from which its cache key derives. Source: requirements A.1 to A.4.
 
-A version's algorithm never changes: another one has another id. Only the newest of a major version writes keys; entries
-of the same major version live out their time.
+A version's algorithm never changes: another algorithm has another id. Only the newest one of a major version writes
+keys; entries of the same major version stay until they expire.
 """
 
 from __future__ import annotations
@@ -41,18 +41,21 @@ _ALL_BUT_WORDS_AND_HYPHENS: Final = re.compile(r"[^\w\s-]")
 
 
 def normalise_v1norm1(text: str, language: str) -> str:
-    """The normative form: curly apostrophes count, a percent sign is a word, and 29 contractions are expanded."""
+    """The normative form: curly apostrophes become straight, a percent sign a word, 29 contractions are expanded."""
     text = _without_marks(text).translate({0x2018: "'", 0x2019: "'", 0x25: " percent"})
     return _expand(text, _CONTRACTIONS)
 
 
 def normalise_2016(text: str, language: str) -> str:
-    """The later page's own algorithm, for comparison: curly apostrophes and percent signs are dropped."""
+    """The algorithm of the later specification, for comparison: curly apostrophes and percent signs are dropped."""
     return _expand(_without_marks(text), _NEGATIONS)
 
 
 def normalise_1628(text: str, language: str) -> str:
-    """The earlier page's own algorithm, for comparison. Its percent sign and two abbreviations are dropped unread."""
+    """The algorithm of the earlier specification, for comparison.
+
+    Percent signs are dropped, and two abbreviations never match, as their punctuation is gone by then.
+    """
     text = _collapse(_ALL_BUT_WORDS_AND_HYPHENS.sub("", nfc(text).lower()))
     text = re.sub(r"\b[0-9]\b", lambda digit: _DIGITS[digit[0]], text)
     if language == "en":
@@ -64,7 +67,7 @@ def normalise_1628(text: str, language: str) -> str:
 VERSIONS: Final[Mapping[str, Callable[[str, str], str]]] = MappingProxyType(
     {NORMATIVE: normalise_v1norm1, "v1norm1-2016": normalise_2016, "v1norm1-1628": normalise_1628}
 )
-"""Every version by id, each from a claim's text and its language. None is ever removed."""
+"""Every version by its id, as a function of a claim's text and language. None is ever removed."""
 
 
 def hash_claim(canonical: str) -> str:
@@ -73,7 +76,7 @@ def hash_claim(canonical: str) -> str:
 
 
 def make_key(text: str, language: str, version: str = NORMATIVE) -> str | None:
-    """The published key of a claim, in the name space of its version; None where nothing is left of the text.
+    """The published key of a claim, with its version; None if its canonical form is empty.
 
     Raises: KeyError for an unknown version.
     """
@@ -82,9 +85,9 @@ def make_key(text: str, language: str, version: str = NORMATIVE) -> str | None:
 
 
 def _without_marks(text: str) -> str:
-    """Decomposed, in lower case and without marks.
+    """`text` decomposed, in lower case and without marks.
 
-    One character after the other: whole texts would be sorted by marks, in quadratic time, before these are dropped.
+    It is decomposed character by character: for a whole text the library would first sort marks in quadratic time.
     """
     decomposed = text if text.isascii() else "".join(map(nfd, text))
     lower = decomposed.lower()
@@ -92,7 +95,7 @@ def _without_marks(text: str) -> str:
 
 
 def _expand(text: str, contractions: Mapping[str, str]) -> str:
-    """Delete all but words, and expand contractions; all at once, as no expansion holds another contraction."""
+    """Delete all but words, and expand contractions in one pass, as no expansion contains another contraction."""
     text = _ALL_BUT_WORDS_AND_APOSTROPHES.sub("", _collapse(text))
     pattern = rf"\b(?:{'|'.join(contractions)})\b"
     return _collapse(re.sub(pattern, lambda found: contractions[found[0]], text).replace("'", ""))

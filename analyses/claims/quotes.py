@@ -1,4 +1,4 @@
-"""What of a page's words is kept as evidence: quotes that really stand there, and few of them.
+"""Choose a page's words to keep as evidence: only quotes that are really on the page, and few of them.
 
 Source: requirements FH-137, FH-138, FH-143.
 """
@@ -20,7 +20,7 @@ SEPARATOR: Final = " […] "
 
 
 class LookUp(StrEnum):
-    """What came of looking for an item's quotes; items without `found` are dropped."""
+    """The outcome of the look-up of an item's quotes; items that are not `found` are dropped."""
 
     FOUND = "found"
     MISSING = "missing"
@@ -29,17 +29,17 @@ class LookUp(StrEnum):
 
 
 class Checked(NamedTuple):
-    """What came of the look-up, and the quotes to keep: none unless they were found."""
+    """The outcome of the look-up, and the quotes to keep: none unless they were found."""
 
     outcome: LookUp
     quotes: tuple[str, ...]
 
 
 def check_quotes(quotes: Sequence[str], page: PageText | None, *, looked_up: bool) -> Checked:
-    """Look for every quote on its page, and cut what is kept.
+    """Look for all quotes of an item on its page, and shorten those to keep.
 
-    Shapes: `looked_up` says whether the model searched or fetched the address in this run; `page` is what we read
-    there, None if we could not. An item without a quote is missing.
+    Shapes: `looked_up` is whether the model searched or fetched the address in this run; `page` is the page as we read
+    it, None if we could not. An item without a quote is missing.
     """
     if not looked_up:
         return Checked(LookUp.NOT_LOOKED_UP, ())
@@ -51,7 +51,7 @@ def check_quotes(quotes: Sequence[str], page: PageText | None, *, looked_up: boo
 
 
 def cut_quotes(quotes: Iterable[str]) -> tuple[str, ...]:
-    """The first quotes, the first words of each; white space becomes single spaces."""
+    """The first MAX_QUOTES quotes, each cut to MAX_WORDS words, with single spaces."""
     return tuple(islice((cut for each in quotes if (cut := _cut(each))), MAX_QUOTES))
 
 

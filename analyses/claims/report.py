@@ -1,6 +1,6 @@
-"""The report of an audit: Markdown, a pure function of the result's JSON, the same bytes every time.
+"""The report of an audit as Markdown, a pure function of the result's JSON: equal results give equal bytes.
 
-Everything in a result may come from a stranger's page, so every value is escaped unless the template says otherwise.
+Every value in a result may come from a stranger's page, so all are escaped unless the template says otherwise.
 Source: requirements FH-18, D.3.
 """
 
@@ -24,7 +24,7 @@ _BLANK_LINES: Final = re.compile(r"\n{3,}")
 
 
 def write_report(result: Mapping[str, JsonValue]) -> str:
-    """The report of a result. Shapes: D.5, whole or of cache-only mode; ends with one line break."""
+    """The report of a result. Shapes: `result` is as in D.5, full or cache-only; the report ends with a line break."""
     claims = result.get("claims")
     rows = [each for each in claims if isinstance(each, Mapping)] if isinstance(claims, Sequence) else []
     text = _TEMPLATE.render(
@@ -42,7 +42,7 @@ def write_report(result: Mapping[str, JsonValue]) -> str:
 
 
 def escape(value: object) -> Markup:
-    """A value as plain text on one line of Markdown: no mark-up, no link, nothing invisible."""
+    """A value as plain text on one line of Markdown, without markup, links or invisible characters."""
     if isinstance(value, Markup):
         return value
     text = "" if value is None else " ".join(_UNSEEN.sub(" ", str(value)).split())
@@ -54,7 +54,7 @@ def _escape_match(found: re.Match[str]) -> str:
 
 
 def _link(address: object, title: object = None) -> Markup:
-    """A link to a page of the web; anything else is text."""
+    """A link to a web page; any other address is shown as text."""
     try:
         url = URL(str(address))
     except ValueError:
@@ -65,13 +65,13 @@ def _link(address: object, title: object = None) -> Markup:
 
 
 def _code(value: object) -> Markup:
-    """A token to be copied as it stands; anything else is text."""
+    """A token as inline code; anything else is shown as text."""
     text = str(value)
     return Markup(f"`{text}`") if _TOKEN.fullmatch(text) else escape(value)  # noqa: S704 - holds no mark-up
 
 
 def _number(value: object) -> str:
-    """A number without an exponent; a dash for none."""
+    """A number without an exponent, or a dash for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return "–"
     return f"{Decimal(str(value)):f}"

@@ -1,4 +1,4 @@
-"""From scenarios to a claim's verdict, and from claims to the article's. Source: requirements FH-80, FH-81, FH-87."""
+"""Roll scenarios up to a claim's verdict, and claims to the article's. Source: requirements FH-80, FH-81, FH-87."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from analyses.claims.scoring import Severity
 
 
 class Rollup(StrEnum):
-    """What the scenarios say of their claim together."""
+    """The verdict on a claim from all of its scenarios."""
 
     SUPPORTED = "Supported"
     REFUTED = "Refuted"
@@ -18,7 +18,7 @@ class Rollup(StrEnum):
 
 
 class ArticleVerdict(StrEnum):
-    """What the audit says of the article."""
+    """The verdict on an article."""
 
     WELL_SUPPORTED = "WELL-SUPPORTED"
     MISLEADING = "MISLEADING"
@@ -27,7 +27,7 @@ class ArticleVerdict(StrEnum):
 
 
 def roll_up(labels: Sequence[Label]) -> Rollup:
-    """At least 60 per cent of the scenarios decide, in integers."""
+    """The roll-up of a claim: at least 60 per cent of its scenarios must agree; computed in integers."""
     likely = sum(each in (Label.LIKELY, Label.HIGHLY_LIKELY) for each in labels)
     unlikely = sum(each in (Label.UNLIKELY, Label.HIGHLY_UNLIKELY) for each in labels)
     if labels and 10 * likely >= 6 * len(labels):

@@ -1,7 +1,7 @@
 """The credibility score of an article, in decimals. Source: requirements B.3.
 
-The formula is its author's, faults included: positive context cannot lift a full score, and false claims alone do not
-make it 0.
+The formula is the specification's, with its faults: positive context cannot raise a full score, and false claims alone
+do not make it 0.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 from analyses.claims.labels import TruthLabel
 
 MODEL_GAP: Final = Decimal("0.15")
-"""How far a model's own score may be from the computed one before the result says so."""
+"""The largest difference between a model's own score and the computed one that the result does not mention."""
 _CONTEXT: Final = Context(prec=50)
 
 
 class Severity(StrEnum):
-    """How much a fallacy weighs."""
+    """The severity of a fallacy, which decides its penalty."""
 
     MINOR = "minor"
     MODERATE = "moderate"
@@ -41,7 +41,7 @@ class Fallacy(StrEnum):
 
 
 class Impact(StrEnum):
-    """Which way a contextual factor weighs."""
+    """The direction in which a contextual factor changes the score."""
 
     POSITIVE = "positive"
     NEUTRAL = "neutral"
@@ -49,14 +49,14 @@ class Impact(StrEnum):
 
 
 class ScoredClaim(NamedTuple):
-    """A claim with an analysis: label and confidence (a share of one) of its recommended scenario."""
+    """A claim with an analysis: the label and the confidence (0 to 1) of its recommended scenario."""
 
     label: TruthLabel
     confidence: Decimal
 
 
 class Factor(NamedTuple):
-    """A contextual factor as a model named it."""
+    """A contextual factor under the model's name for it."""
 
     name: str
     impact: Impact
@@ -89,7 +89,7 @@ _SIGNS: Final = MappingProxyType({Impact.POSITIVE: 1, Impact.NEUTRAL: 0, Impact.
 def score_article(
     claims: Sequence[ScoredClaim], fallacies: Iterable[Severity], factors: Iterable[Factor]
 ) -> Decimal | None:
-    """The score from 0 to 1, unrounded; None without an analysed claim."""
+    """The score from 0 to 1, unrounded; None without analysed claims."""
     if not claims:
         return None
     with localcontext(_CONTEXT):
@@ -107,17 +107,17 @@ def average_confidence(claims: Sequence[ScoredClaim]) -> Decimal:
 
 
 def round_share(share: Decimal) -> Decimal:
-    """A share of one as it is sent: four places."""
+    """A number from 0 to 1 as it is sent, rounded to four decimals."""
     return share.quantize(Decimal("0.0001"), ROUND_HALF_UP)
 
 
 def differs_from_model(score: Decimal | None, model_score: Decimal | None) -> bool:
-    """Whether the model's own number is so far off that the result carries a quality flag."""
+    """Whether the model's own score differs from the computed one by more than MODEL_GAP."""
     return score is not None and model_score is not None and abs(score - model_score) > MODEL_GAP
 
 
 def name_factor(name: str) -> str:
-    """A factor's name in snake case: "Source credibility" and "sourceCredibility" are one."""
+    """A factor's name in snake case: "Source credibility" and "sourceCredibility" are the same."""
     return re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)).strip("_").lower()
 
 

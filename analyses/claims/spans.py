@@ -1,4 +1,4 @@
-"""Where a claim's words stand in a submitted text. Source: requirements FH-158."""
+"""Find a claim's words in a submitted text. Source: requirements FH-158."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from contracts.composed import nfc, nfd
 
 MAX_SPANS: Final = 20
 AROUND: Final = 300
-"""Code points before and after a claim."""
+"""Units: code points of context before and after a claim."""
 _MAX_PLACES: Final = 1_000
-"""How many places inside longer words are passed over before the search ends."""
+"""The most places that are checked before the search ends."""
 _SPACES: Final = re.compile(r"\s+")
 _LONG_SPACES: Final = re.compile(r"\s{2,}")
 
@@ -32,13 +32,13 @@ class Span(NamedTuple):
 def find_spans(claim: str, text: str) -> tuple[Span, ...] | None:
     """The first places of a claim's words, verbatim and as whole words; None if there are none.
 
-    White space between them may be another: models answer in one line what a text breaks into several.
+    White space between the words may differ: models write on one line what the text breaks into several.
     """
     return tuple(islice(_find(claim, text), MAX_SPANS)) or None
 
 
 def find_context(claim: str, text: str) -> str | None:
-    """The text around the first place of a claim's words, beginning and ending with whole words; None without one."""
+    """The text around the first place of a claim's words, cut at whole words; None if the text lacks them."""
     for span in _find(claim, text):
         start, end = max(0, span.start - AROUND), min(len(text), span.end + AROUND)
         while start > 0 and splits_word(text, start):
@@ -70,14 +70,14 @@ def _find(claim: str, text: str) -> Iterator[Span]:
 
 
 def _choose_form(claim: str, spaced: str) -> str:
-    """The claim's words as the text has them: as they are, composed, or decomposed; as they are if it has none."""
+    """The form of the claim's words that the text has: as given, composed or decomposed; as given if it has none."""
     composed = nfc(claim)
     forms = [" ".join(each.split()) for each in (claim, composed, "".join(map(nfd, composed)))]
     return next((each for each in forms if each in spaced), forms[0])
 
 
 def _measure_runs(text: str) -> tuple[list[int], list[int]]:
-    """Where runs of white space end in the text with single spaces, and how much longer the text itself is there."""
+    """The ends of long runs of white space in the text with single spaces, and the characters removed up to each."""
     ends, extra = list[int](), [0]
     for run in _LONG_SPACES.finditer(text):
         ends.append(run.start() - extra[-1] + 1)

@@ -1,4 +1,4 @@
-"""How soon a claim's answer may change. Source: requirements A.7."""
+"""Classify how soon a claim's answer may change. Source: requirements A.7."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyses.claims.languages import find_language
 
 
 class Volatility(StrEnum):
-    """Classes, the least volatile first."""
+    """The classes, the least volatile one first."""
 
     TIMELESS = "TIMELESS"
     DATED = "DATED"
@@ -23,7 +23,7 @@ _ORDER: Final = tuple(Volatility)
 
 
 def classify(claim: str, language: str, hint: str | None, reference_day: date) -> Volatility:
-    """The class of a claim: the more volatile of what its words say and what a model's hint says."""
+    """The class of a claim: the more volatile one of those by its words and by a model's hint."""
     words = find_language(language)
     text, last_days = take_dates(claim, words)
     by_words: Volatility | None = None
@@ -43,5 +43,5 @@ def classify(claim: str, language: str, hint: str | None, reference_day: date) -
 
 
 def more_volatile(one: Volatility, other: Volatility) -> Volatility:
-    """The class of the two that changes sooner."""
+    """The more volatile one of two classes."""
     return max(one, other, key=_ORDER.index)

@@ -1,7 +1,7 @@
-"""The gates that decide by code whether a correction may be shown: what they cannot prove, they refuse.
+"""The gates that decide by code whether a correction may be shown; what they cannot prove, they refuse.
 
-They stand between the pages that a claim cites and the reviewer, in a fixed order, and the first refusal ends the
-judgement. Each of them may cost a right correction; none may let a wrong one through that it could have recognised.
+They judge after the cited pages were fetched and before the reviewer, in a fixed order, and the first refusal ends the
+judgement. A gate may refuse a right correction; it must not pass a wrong one that it could have recognised.
 Source: decision 0086.
 """
 

@@ -1,4 +1,4 @@
-"""Whether the post itself says what is found wrong: not in a quotation, a supposition, a jest, nor to refute it."""
+"""Check that the post itself asserts the sentence, and does not quote, suppose, joke about or refute it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from analyses.language_groups import is_in_any
 
 _BEFORE: Final = 120
 _BEHIND: Final = 200
-"""How far from a sentence the words stand that say how it is meant. Units: characters."""
+"""How far before and after a sentence words that show how it is meant are looked for. Units: characters."""
 _QUOTATION: Final = 800
 _NOTICE: Final = 300
 _SHARED_WORDS: Final = 2
@@ -23,13 +23,13 @@ _CLOSED_BY: Final[Mapping[str, str]] = MappingProxyType(
 )
 _OPENS: Final = re.compile(r"(?<![\w'])'(?=[^\W\d])")
 _CLOSES: Final = re.compile(r"(?<=[\w.,!?\"])'(?![\w'])")
-"""Single marks of a quotation, and no apostrophe inside a word. That of a plural (`the kings' men`) closes, too."""
+"""Single quotation marks, but no apostrophe inside a word. That of a plural (`the kings' men`) closes a quotation."""
 _INCHES: Final = re.compile(r'(?<=\d)"')
 _SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’)\]]*\s")
 _DENIES_A_CLAUSE: Final = re.compile(
     r"(?:(?:no|non|não) )?(?:it|es|il|het|é|è)\b[^.!?]*?\b(?:that|dass|que|che|dat)\b", re.IGNORECASE
 )
-"""It is not true that …: it denies what follows."""
+""""It is not true that …", which denies what follows."""
 _STRUCK: Final = re.compile(r"~~[^~]*$")
 
 
@@ -58,13 +58,13 @@ def check_assertion(case: Case) -> Ruling:
 
 
 def _last_end(before: str) -> int:
-    """Where the sentence begins that these words end in the midst of."""
+    """The offset at which the last, unfinished sentence of these words begins."""
     ends = [each.end() for each in _SENTENCE_END.finditer(before)]
     return ends[-1] if ends else 0
 
 
 def _refutes(following: str) -> bool:
-    """Whether a sentence denies the one before it, and not what it goes on to say itself."""
+    """Whether a sentence denies the one before it, rather than its own subordinate clause."""
     bare = following.lstrip("\"'“„«( ")
     if not CUES.reference.match(bare) or _DENIES_A_CLAUSE.match(bare):
         return False
@@ -78,7 +78,7 @@ def _next_sentence(behind: str) -> str:
 
 
 def _is_quoted(before: str) -> bool:
-    """Whether a quotation is open at the end of these words."""
+    """Whether a quotation is still open at the end of these words."""
     closing: list[str] = []
     for mark in _INCHES.sub("", before):
         if closing and mark in closing[-1]:
@@ -89,13 +89,13 @@ def _is_quoted(before: str) -> bool:
 
 
 def _is_in_single_marks(before: str, behind: str) -> bool:
-    """Whether a quotation in single marks is open at the end of these words and closed in what follows."""
+    """Whether a quotation in single marks is open at the end of `before` and closed in `behind`."""
     opened = [each.end() for each in _OPENS.finditer(f"{before}{behind[:1]}")]
     return bool(opened) and not _CLOSES.search(before, opened[-1]) and _CLOSES.search(behind) is not None
 
 
 def _is_corrected(text: str, at: int, sentence: str) -> bool:
-    """Whether a notice elsewhere in the post speaks of the sentence."""
+    """Whether a correction notice elsewhere in the post is about the sentence."""
     own = set(map(str.casefold, _LONG_WORD.findall(sentence)))
     for notice in CUES.correction.finditer(text):
         if at <= notice.start() < at + len(sentence):

@@ -1,4 +1,4 @@
-"""What the gates judge: one claim of a post, and the pages that it cites."""
+"""The case that the gates judge: one claim about a post, and the pages that it cites."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from contracts.v1.gates import GatePolicy, GateResult
 from contracts.v1.parts import ClaimPayload
 
 COMPARED: Final = 100_000
-"""How much of a page is compared with others. Units: characters."""
+"""How much of a page's text is compared with other pages. Units: characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class CitedPage:
-    """A source that shows its quotation, or may count without.
+    """A source whose page has its quotation, or that may count without a check.
 
     Shapes: `number` is its place among the claim's sources, from 0; `text` is the page's folded text, empty if it was
-    not read, and `words` is the quotation with the words around it. `published` is what the page says of itself.
+    not read, and `words` is the quotation with the words around it. `published` is the date that the page states.
     `fetched_at` is None for a page that was not read.
     """
 
@@ -40,13 +40,13 @@ class CitedPage:
 
     @property
     def shown(self) -> str:
-        """The quotation with the words around it, as far as they are known."""
+        """The quotation with the words around it, if they are known."""
         return self.words or self.snippet
 
 
 @dataclass(frozen=True)
 class Case:
-    """A claim, the post that makes it, and the pages that are evidence."""
+    """A claim, the post that it is about, and the pages that are evidence."""
 
     claim: ClaimPayload
     post_url: str
@@ -58,7 +58,7 @@ class Case:
 
     @cached_property
     def judged_at(self) -> datetime | None:
-        """When the newest page was fetched, if one was. No clock is read, so that a replay judges at the same time."""
+        """The time of the judgement: that of the newest fetch, and not a clock's, so that a replay decides alike."""
         return max((each.fetched_at for each in self.pages if each.fetched_at is not None), default=None)
 
     @cached_property
@@ -68,7 +68,7 @@ class Case:
         return number_families(compared) if len(compared) > 1 else (1,) * len(compared)
 
     def leave_out(self, dropped: Collection[CitedPage], code: str) -> Ruling:
-        """Go on with the other pages; refused with this code if too few independent ones are left."""
+        """Drop pages; refuse with this code if too few independent ones are left."""
         if not dropped:
             return PASS
         counted = tuple(page for page in self.pages if page not in dropped)
@@ -78,23 +78,24 @@ class Case:
 
     @cached_property
     def post_domain(self) -> str | None:
-        """The registrable domain that the post stands on."""
+        """The registrable domain of the post."""
         return find_domain(self.post_url)
 
     @cached_property
     def volatility(self) -> Volatility:
-        """How soon what the sentence says may change: by the lists of every language, the most volatile of them."""
+        """The volatility of the sentence: the most volatile class by the word lists of any language."""
         stated = self.published_at or self.judged_at
         day = date.max if stated is None else stated.date()
         found = Volatility.TIMELESS
-        for tag in LANGUAGES:  # a word of another language says nothing
+        for tag in LANGUAGES:  # words of other languages do not match
             found = more_volatile(found, classify(self.claim.text, tag, Volatility.TIMELESS, day))
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What one gate says. Shapes: `code` is None exactly if it passes; `counted` are the pages that still count."""
+    """The ruling of one gate. Shapes: `code` is None exactly if the claim passes; `counted` are the pages that still
+    count, None for all."""
 
     code: str | None = None
     counted: tuple[CitedPage, ...] | None = None
@@ -103,17 +104,17 @@ class Ruling:
 PASS = Ruling()
 
 Gate = Callable[[Case], Ruling]
-"""Judges a case whose pages are those that the gates before it left."""
+"""Judges a case that has only the pages which earlier gates left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the gates say of a claim: the results in their order, and the pages that count."""
+    """The judgement of all gates: their results in order, and the pages that count."""
 
     results: tuple[GateResult, ...]
     counted: tuple[CitedPage, ...]
 
     @property
     def refusal(self) -> GateResult | None:
-        """The gate that refused it; None: all passed."""
+        """The result of the gate that refused the claim, None if all passed."""
         return next((each for each in self.results if each.outcome != "PASS"), None)

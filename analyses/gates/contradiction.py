@@ -1,7 +1,7 @@
-"""Whether the quoted words contradict the sentence, as far as numbers, units, dates and negations can tell.
+"""Check that the quoted words contradict the sentence, as far as numbers, units, dates and negations show it.
 
-A quotation that says what the sentence says supports it, however the correction puts it. What only the meaning of
-words can tell is left to the reviewer.
+A quotation that says what the sentence says supports it, whatever the correction claims. Everything that depends on the
+meaning of words is left to the reviewer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BREAK: Final = re.compile(r"[.!?;:](?=\s)|\n")
 _WORD: Final = re.compile(r"\w[\w'’-]+")
 _FIRST: Final = re.compile(r"(?:^|[.!?:;]\s+)[\"“„«']?(\w[\w'’-]+)")
 _MIN_SENTENCE: Final = 20
-"""A shorter sentence may stand in any page by chance. Units: characters."""
+"""A shorter sentence may be on any page by chance. Units: characters."""
 
 
 def check_contradiction(case: Case) -> Ruling:
@@ -49,7 +49,7 @@ def check_contradiction(case: Case) -> Ruling:
 
 
 def _check_names(case: Case) -> Ruling:
-    """A correction that names somebody or something else is shown by words that name it, too."""
+    """Check that enough sources name the person or thing that the correction names instead, if it names one."""
     names = _names(case.claim.summary) - set(_WORD.findall(case.claim.text))
     if not names:
         return PASS
@@ -59,7 +59,7 @@ def _check_names(case: Case) -> Ruling:
 
 
 def _names(text: str) -> set[str]:
-    """The words with a capital letter that do not begin a sentence, where any word has one."""
+    """The capitalised words that do not begin a sentence."""
     first = {each.start(1) for each in _FIRST.finditer(text)}
     return {each[0] for each in _WORD.finditer(text) if each[0][0].isupper() and each.start() not in first}
 
@@ -75,7 +75,7 @@ def _supports(page: CitedPage, replaced: list[Quantity]) -> bool:
 
 
 def _repeats(page: CitedPage, case: Case) -> bool:
-    """Whether the page says the sentence, in the same words and without a negation."""
+    """Whether the page has the sentence in the same words and without a negation."""
     sentence = fold(case.claim.text).strip(" .!\"'").casefold()
     shown = page.shown.casefold()
     at = shown.find(sentence) if len(sentence) >= _MIN_SENTENCE else -1
@@ -83,7 +83,7 @@ def _repeats(page: CitedPage, case: Case) -> bool:
 
 
 def _is_torn(page: CitedPage) -> bool:
-    """Whether the page denies, in the same sentence, what it is quoted for."""
+    """Whether the page denies the quoted words in the same sentence."""
     shown = page.shown
     if page.words is None:
         return False
@@ -100,7 +100,7 @@ def _is_torn(page: CitedPage) -> bool:
 
 
 def _is_denied(text: str, start: int, end: int) -> bool:
-    """Whether words of the same sentence, close before or behind, deny what stands there."""
+    """Whether words shortly before or after, in the same sentence, deny this part of the text."""
     before = _BREAK.split(text[:start])[-1].split()[-_WORDS_BEFORE:]
     if CUES.negation.search(" ".join(before)):
         return True

@@ -1,4 +1,4 @@
-"""Whether a page is young enough for what it is cited for."""
+"""Check that pages are recent enough for what they are cited for."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from analyses.claims.volatility import Volatility
 from analyses.gates.case import Case, CitedPage, Ruling
 
 _FAST_SHARE: Final = 24
-"""What may change from day to day is fetched within an hour where other pages may be a day old."""
+"""For facts that may change daily, the age limit of pages is divided by this: an hour instead of a day."""
 _FAST_PAGE_AGE: Final = timedelta(days=31)
-"""How much older than the post a page may be about what may change from day to day."""
+"""How much older than the post a page may be, for facts that may change daily."""
 
 
 def check_freshness(case: Case) -> Ruling:
-    """Leave out pages that were fetched too long ago, or are older than what they are cited for."""
+    """Leave out pages that were fetched too long ago or, for facts that may change daily, are older than the post."""
     is_fast = case.volatility is Volatility.FAST
     limit = timedelta(seconds=case.policy.page_age_s / (_FAST_SHARE if is_fast else 1))
     return case.leave_out(

@@ -1,4 +1,4 @@
-"""Lists of hosts and of words that the gates know, kept as data beside them."""
+"""The lists of hosts and words that the gates use, loaded from data files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _HOSTS: Final = _load("hosts.json")
 _WORDS: Final = _load("cues.json")
 
 USER_GENERATED: Final = frozenset(_HOSTS["user_generated"])
-"""Hosts where anybody writes under their own name."""
+"""Hosts where users publish under their own name."""
 WIKIS: Final = frozenset(_HOSTS["wikis"])
-"""Hosts where anybody may change any page: they point to sources and are none."""
+"""Hosts where all may edit any page: they cite sources but are not sources themselves."""
 MODEL_WRITTEN: Final = frozenset(_HOSTS["model_written"])
 """Hosts whose pages a model writes."""
 SATIRE_HOSTS: Final = frozenset(_HOSTS["satire"])
@@ -32,10 +32,10 @@ SATIRE_NAMES: Final = frozenset(_HOSTS["satire_names"])
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """Words that say how something is meant, of all languages together.
+    """Words that show how something is meant, of all languages together.
 
-    Shapes: `negation` stands before what it negates, `refutation` on either side of it, `condition` begins a sentence,
-    and so does `reference`, where it speaks of the sentence before.
+    Shapes: `negation` comes before what it negates, `refutation` on either side of it; `condition` begins a sentence,
+    and so does `reference`, which refers to the sentence before.
     """
 
     satire: re.Pattern[str]
@@ -50,7 +50,7 @@ class Cues:
 
 
 def find_host(url: str) -> str:
-    """The host of an address in lower case; empty where it has none."""
+    """The host of an address in lower case, empty if it has none."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".").lower()
     except ValueError:
@@ -58,13 +58,13 @@ def find_host(url: str) -> str:
 
 
 def is_on(host: str, domains: Collection[str]) -> bool:
-    """Whether a host is one of these domains, or below one."""
+    """Whether a host is one of these domains or a subdomain of one."""
     parts = host.split(".")
     return any(".".join(parts[at:]) in domains for at in range(len(parts)))
 
 
 def _pattern(phrases: Iterable[str]) -> re.Pattern[str]:
-    """Any of these as whole words; `*` stands for the rest of a word."""
+    """A pattern for any of these phrases as whole words; `*` matches the rest of a word."""
     shaped = (re.escape(each).replace(r"\*", r"\w*").replace(r"\ ", r"\s+") for each in phrases)
     return re.compile(rf"(?<!\w)(?:{'|'.join(sorted(shaped, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""Whether claim and sources speak of the same time: what was true when it was said is not wrong."""
+"""Check that claim and sources are about the same time: what was true when it was written is not wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RECENT: Final = timedelta(days=31)
 
 
 def check_moment(case: Case) -> Ruling:
-    """Leave out pages that speak of another time than the claim."""
+    """Leave out pages that are about another time than the claim."""
     others = [page for page in case.pages if not _speaks_of_its_time(page, case)]
     ruling = case.leave_out(others, "SOURCE_OF_ANOTHER_TIME")
     if ruling.code is None and case.volatility is Volatility.FAST and not _is_recent(case):
@@ -58,7 +58,7 @@ def _find_years(text: str) -> set[int]:
 
 
 def _claimed_years(case: Case) -> set[int]:
-    """The years that the sentence names, and those that it means by words such as "last year"."""
+    """The years that the sentence names, directly or by words such as "last year"."""
     named = _dates_in(case.claim.text)
     if case.published_at is None:
         return named
@@ -68,5 +68,5 @@ def _claimed_years(case: Case) -> set[int]:
 
 
 def _dates_in(text: str) -> set[int]:
-    """The years of the dates in a text, by the lists of every language."""
+    """The years of the dates in a text, by the word lists of all languages."""
     return {day.year for language in LANGUAGES.values() for day in take_dates(text, language).last_days}

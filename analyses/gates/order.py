@@ -1,4 +1,4 @@
-"""The gates in their order."""
+"""The order of the gates, and the judgement by all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GATES: Final[Mapping[GateName, Gate]] = MappingProxyType(
         "contradiction": check_contradiction,
     }
 )
-"""In the order in which they judge."""
+"""The gates in the order in which they judge."""
 
 RULES: Final = "gates-4"
 """A version's decisions never change. The second version adds the second opinion, which is asked after these; what the
@@ -37,7 +37,7 @@ sentence has does not show what is right, more spellings of numbers are known, q
 
 
 def judge(case: Case) -> Judgement:
-    """Ask every gate that is on, until one refuses."""
+    """Judge a case by every gate that is not off, until one refuses."""
     results: list[GateResult] = []
     for name, gate in GATES.items():
         if name in case.policy.off:

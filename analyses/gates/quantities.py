@@ -1,4 +1,4 @@
-"""Quantities in a text: numbers with their units, and years. Compared by value, not by spelling."""
+"""Find the quantities in a text (numbers with their units, and years), compared by value, not by spelling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from analyses.claims.guard import is_currency, simplify
 
 TOLERANCE: Final = Decimal("0.005")
-"""Relative: sources round, and convert units."""
+"""The relative difference that is ignored, since sources round and convert units."""
 
 _FIRST_YEAR, _LAST_YEAR = 1000, 2999
 _NUMBER: Final = re.compile(r"(?<![\w.,])[+-]?\d{1,3}(?:[ .,'’]\d{3})+(?:[.,]\d+)?(?!\w)|(?<![\w])[+-]?\d+(?:[.,]\d+)?")
@@ -23,11 +23,11 @@ _GROUPED: Final = re.compile(r"[+-]?\d{1,3}(?:([ .,'’])\d{3})(?:\1\d{3})*")
 _AFTER: Final = re.compile(r"[ \-]?([^\W\d_]+(?:²|³)?|[%‰°]\s?[CFK]?|[€$£])\.?(?: ([^\W\d_]+))?")
 
 _OF_DECADE: Final = re.compile(r"['’]?s\b")
-"""The 1980s are no seconds."""
+"""The `s` of a decade such as 1980s, which does not mean seconds."""
 
 
 class _Words(BaseModel):
-    """Shapes: `units` are dimensions with the factor of each name to the dimension's base, and what is added after."""
+    """The data file. Shapes: `units` has, by dimension and name, the factor to the base unit and what to add then."""
 
     model_config = ConfigDict(strict=False, extra="forbid", frozen=True)
 
@@ -47,16 +47,16 @@ _SPELLED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number as it may be meant: `1.234` may be two of them.
+    """A number with the values that it may have: `1.234` may have two.
 
-    Shapes: `dimension` is None for a number without a unit that is known; values are in the dimension's base unit.
+    Shapes: `dimension` is None for a number without a known unit; values are in the dimension's base unit.
     """
 
     values: frozenset[Decimal]
     dimension: str | None
 
     def same(self, other: Quantity) -> bool:
-        """Whether both may be the same; a year only if it is equal, also to a number without a unit."""
+        """Whether both may have the same value; a year must be equal, also to a number without a unit."""
         dimensions = {self.dimension, other.dimension}
         if "year" in dimensions:
             return dimensions <= {"year", None} and bool(self.values & other.values)
@@ -66,7 +66,7 @@ class Quantity:
 
 
 def find_quantities(text: str) -> list[Quantity]:
-    """All of them, in the order of the text; number words up to a dozen among them."""
+    """All quantities in the order of the text, also number words up to a dozen."""
     text = simplify(text)
     digits = [(each.start(), _read(each[0]), each.end(), each[0]) for each in _NUMBER.finditer(text)]
     spelled = [
@@ -85,13 +85,13 @@ def find_quantities(text: str) -> list[Quantity]:
 
 
 def find_new(text: str, than: str) -> list[Quantity]:
-    """The quantities of a text that another one does not have."""
+    """The quantities of `text` that `than` does not have."""
     known = find_quantities(than)
     return [each for each in find_quantities(text) if not is_among(each, known)]
 
 
 def is_among(one: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether one of them may be the same."""
+    """Whether one of `others` may be the same as `one`."""
     return any(one.same(each) for each in others)
 
 
@@ -117,7 +117,7 @@ def _with_unit(values: frozenset[Decimal], behind: str, written: str, *, is_mone
     found = _AFTER.match(behind)
     factor = Decimal(1)
     name = found[1] if found else ""
-    if name == "M" or (name == "m" and is_money):  # a million, and no metre
+    if name == "M" or (name == "m" and is_money):  # a million, not a metre
         name = "million"
     if scale := _WORDS.scales.get(name.casefold()):
         factor, name = Decimal(scale), (found[2] or "") if found else ""
@@ -132,7 +132,7 @@ def _with_unit(values: frozenset[Decimal], behind: str, written: str, *, is_mone
 
 
 def _spellings(name: str, whole: str) -> tuple[str, ...]:
-    """A unit as it may be listed, of two words first."""
+    """The spellings under which a unit may be listed, that of two words first."""
     return whole.casefold(), name.replace(" ", ""), name.replace(" ", "").casefold()
 
 

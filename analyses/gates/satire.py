@@ -1,4 +1,4 @@
-"""Satire is not wrong, and proves nothing wrong."""
+"""Refuse satire: a satirical post is not wrong, and a satirical page proves nothing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from analyses.gates.case import PASS, Case, Ruling
 from analyses.gates.lists import CUES, SATIRE_HOSTS, SATIRE_NAMES, find_host, is_on
 
 _MARK_CHARACTERS: Final = 400
-"""A post says at its beginning or at its end that it is satire."""
+"""How much of a post's beginning and end is searched for a note that it is satire. Units: characters."""
 _NAME: Final = re.compile(r"\w+")
 
 
 def check_satire(case: Case) -> Ruling:
-    """Refuse what is said in satire; a satirical page does not count."""
+    """Refuse sentences of satirical posts, and leave out satirical pages."""
     if is_on(find_host(case.post_url), SATIRE_HOSTS) or _is_satirist(case.author_name):
         return Ruling("SATIRICAL_PUBLICATION")
     text = case.post_text

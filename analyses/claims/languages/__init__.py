@@ -1,6 +1,6 @@
-"""What a language says of time: word lists, one file a language, compiled to patterns.
+"""Words for times in each language: word lists, one file per language, compiled to patterns.
 
-Lists decide only where they exist. They are read once, when this package is imported, as if they stood in it.
+Claims in a language without a list are judged without one. The lists are read when this package is imported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Language(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     moment: tuple[str, ...]
-    """Words of the moment: a claim with one of them holds for hours."""
+    """Words for the present moment: a claim with one of them holds for hours."""
     moving: tuple[str, ...]
     """Quantities that change from hour to hour."""
     present: tuple[str, ...]
@@ -33,27 +33,27 @@ class Language(BaseModel):
     percent: tuple[str, ...]
     months: Mapping[str, int]
     ambiguous_months: tuple[str, ...]
-    """Names of months that are other words too: they count if a capital letter inside the claim or a word before them
-    says so."""
+    """Names of months that are also other words: they count as months if capitalised inside the claim, or after a word
+    of `before_months`."""
     before_months: tuple[str, ...]
     weekdays: Mapping[str, int]
     days: Mapping[str, int]
-    """Words for a day, with its distance from today."""
+    """Words for a day, with its distance from today in days."""
     near: Mapping[str, int]
     near_units: Mapping[str, Unit]
     units: Mapping[str, Unit]
     ago: tuple[str, ...]
-    """How "n units ago" is said: `{n}` and `{unit}`."""
+    """Templates of "n units ago", with `{n}` and `{unit}`."""
     numbers: Mapping[str, int]
 
     @cached_property
     def of_the_moment(self) -> re.Pattern[str]:
-        """A word of the moment."""
+        """A word for the present moment."""
         return re.compile(_any_of(self.moment), re.IGNORECASE)
 
     @cached_property
     def in_the_present(self) -> re.Pattern[str]:
-        """A quantity that moves, or a person's office or state in the present."""
+        """A quantity that changes hourly, or a person's office or state in the present tense."""
         articles = rf"(?:{_any_of(self.articles)} ){{0,4}}"
         verb = rf"(?:(?<!\w)|(?=['’])){_alternatives(self.present)}"  # "she's": inside a word
         office = rf"{verb} (?:{articles}{_any_of(self.offices)}|{_any_of(self.states)})"
@@ -61,7 +61,7 @@ class Language(BaseModel):
 
     @cached_property
     def month_and_year(self) -> re.Pattern[str]:
-        """A month with its year, and a day before or behind its name. Shapes: groups day, month, day_behind, year."""
+        """A month with its year, and a day before or after its name. Shapes: groups day, month, day_behind, year."""
         return re.compile(
             rf"(?:(?<!\d)(?P<day>\d{{1,2}})[^\W\d]{{0,2}}\.? (?:of )?)?{_any_of(self.months, 'month')}\.?,?"
             r"(?: (?P<day_behind>\d{1,2})[^\W\d]{0,2})?,? (?:of )?(?P<year>[12]\d{3})(?!\d)",
@@ -100,7 +100,7 @@ class Language(BaseModel):
 
 
 def _any_of(words: Iterable[str], group: str | None = None) -> str:
-    """One of these as whole words. Without any, a pattern that matches nowhere."""
+    """A pattern for any of these as whole words; without words, one that never matches."""
     name = f"?P<{group}>" if group else "?:"
     return rf"(?<!\w)({name}{_alternatives(words)})(?!\w)"
 
@@ -113,14 +113,14 @@ def _alternatives(words: Iterable[str]) -> str:
 LANGUAGES: Final[Mapping[str, Language]] = MappingProxyType(
     {name: Language.model_validate_json((files(__name__) / f"{name}.json").read_bytes()) for name in ("de", "en")}
 )
-"""By primary language subtag."""
+"""The word lists by primary language subtag."""
 
 
 def find_language(tag: str) -> Language | None:
-    """The words of a BCP 47 language tag; None where there is no list."""
+    """The word lists for a BCP 47 language tag; None if there are none."""
     return LANGUAGES.get(tag.split("-", 1)[0].lower())
 
 
 def find_word(words: Mapping[str, int], found: str) -> int | None:
-    """What a list says of a word that one of its patterns found, in any case; a dotless i passes for an i there."""
+    """The value of a word that a pattern found, in any case; patterns also match a dotless i for an i."""
     return words.get(found.casefold().replace("ı", "i"))
