@@ -134,5 +134,5 @@ def _parse_message(stream: str, data: bytes, headers: dict[str, str]) -> StoredM
 def outage_of_status(status: str, headers: Mapping[str, str]) -> Outage:
     """The exception for an answer that has a status and no message."""
     if status == "503":  # of such an answer the client returns no description
-        return Outage(1.0, "nobody answers for the log; if it stays so, run `openerrata topology apply`")
+        return Outage(1.0, "the log does not answer; if it stays so, run `openerrata topology apply`")
     return Outage(1.0, f"the log answered {status} {headers.get('Description', '')}")

@@ -26,8 +26,8 @@ def redact_addresses(addresses: list[str]) -> str:
 def database_url(url: str) -> str:
     """Convert an address that PostgreSQL's tools accept into the form that SQLAlchemy parses.
 
-    Of several hosts the writable one is used, unless the address says otherwise. Raises: ValueError: it is no address
-    of PostgreSQL.
+    Of several hosts the writable one is used, unless the address says otherwise.
+    Raises: ValueError: `url` is not an address of PostgreSQL.
     """
     for plain in ("postgres://", "postgresql://"):
         if url.startswith(plain):

@@ -67,7 +67,7 @@ class GateSettings(BaseSettings):
     families: int = Field(default=2, ge=1, description="independent sources that a correction must have")
     page_age_s: int = Field(default=86_400, ge=1, description="longest time between fetching a page and the judgement")
     ugc_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="more hosts where anybody writes, whose pages do not count"
+        default=(), description="more hosts of user-generated content, whose pages do not count"
     )
 
     @field_validator("off", "ugc_hosts", mode="before")

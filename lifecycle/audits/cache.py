@@ -147,7 +147,7 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """The claim's canonical form is empty, so it is no claim."""
+    """The claim's canonical form is empty, so nothing can be analysed."""
 
 
 Outcome = Hit | Join | Request | Miss | Unusable

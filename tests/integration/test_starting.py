@@ -238,9 +238,7 @@ async def test_an_empty_broker_is_no_riddle(ready: System, tmp_path: Path) -> No
     with nats_server(tmp_path) as empty:
         asked = await ready.run("investigation", "show", str(UUID(int=1)), OPENERRATA_NATS_URL=empty.endpoints.nats_url)
     assert asked.code == 1
-    assert asked.err.splitlines() == [
-        "Error: nobody answers for the log; if it stays so, run `openerrata topology apply`"
-    ]
+    assert asked.err.splitlines() == ["Error: the log does not answer; if it stays so, run `openerrata topology apply`"]
 
 
 async def test_a_service_alone_may_be_the_first_over_a_data_folder(tmp_path: Path) -> None:
