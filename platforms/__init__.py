@@ -25,28 +25,28 @@ PLATFORMS: Final[tuple[Platform, ...]] = (
 
 _OBSERVED: Any = reduce(or_, (site.observed for site in PLATFORMS))  # a union made of values is no type to a checker
 ObservedVersion: Any = Annotated[_OBSERVED, Field(discriminator="platform")]
-"""What a browser may send, as a union discriminated by the site's name."""
+"""An observation as a browser sends it: the union of all sites' shapes, discriminated by the site's name."""
 _BY_NAME: Final = {site.name: site for site in PLATFORMS}
 
 
 def get_platform(name: str) -> Platform:
-    """The site of that name. Raises: KeyError: unknown, since names are open on the wire."""
+    """The site of that name. Raises: KeyError: the name is unknown; any name may come over the wire."""
     return _BY_NAME[name]
 
 
 def find_platform(name: str) -> Platform | None:
-    """The site of that name; None if it is unknown."""
+    """The site of that name; None if the name is unknown."""
     return _BY_NAME.get(name)
 
 
 def has_proof_place(name: str) -> bool:
-    """Whether authors can prove on the site who they are."""
+    """Whether authors can prove their identity on the site."""
     site = find_platform(name)
     return site is not None and site.proof_place is not None
 
 
 def name_prover(name: str) -> Prover:
-    """What those are called who prove on the site who they are."""
+    """The role of a person who proves their identity on the site: author or contributor."""
     site = find_platform(name)
     return "author" if site is None else site.prover
 

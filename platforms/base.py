@@ -1,6 +1,6 @@
 """The interface of a site. Pure: a site describes the request for the public page and parses the response.
 
-Requests are sent elsewhere, so that all sites are limited, cached and guarded in one place and tested with bytes.
+Requests are sent elsewhere, so that all sites are rate-limited, cached and guarded in one place and tested with bytes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from platforms.stored import Document, StoredMetadata
 from platforms.text import article, html_to_text, normalize
 
 Metadata = Mapping[str, JsonValue]
-"""What the extension read from the page, under the wire's names in snake_case, without HTML."""
+"""Metadata that the extension read from the page: the wire's names in snake_case, without HTML."""
 
 
 class IdentityMismatch(ValueError):
-    """The observation contradicts its URL, or is of no post of this site; `reason` says how."""
+    """The observation contradicts its URL, or is not of a post of this site; `reason` says how."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -52,8 +52,8 @@ NO_PUBLIC_SOURCE: Final = "no_public_source"
 REFUSALS: Final = frozenset(
     {"not_found", "other_revision", "not_public", HIDDEN_BY_AUTHOR, "no_text", NO_PUBLIC_SOURCE}
 )
-"""The reasons that mean that the site does not show this page to the public, and that of an observation without a
-canonical request. All others are outages, which say nothing about the page."""
+"""The reasons that mean that the site does not show this page to the public, and `NO_PUBLIC_SOURCE`, for observations
+without a canonical request. All other reasons are outages, which say nothing about the page."""
 
 
 class CanonicalMismatch(ValueError):
@@ -79,9 +79,9 @@ class CanonicalRequest:
     """The request for a post's public page. Equal requests are for the same page.
 
     `immutable`: the response never changes, so it may be cached without expiry. `part` is the part of the site that is
-    requested, where the URL does not tell. `missing_statuses` are the HTTP statuses that mean that the page does not
-    exist; of an API with one URL for all pages, 404 is an outage. Those in `readable_statuses` have a body to parse.
-    `max_bytes` limits the response; None: as for all sites.
+    requested, where the URL does not show it. `missing_statuses` are the HTTP statuses that mean that the page does not
+    exist; from an API with one URL for all pages, 404 is an outage. Responses with `readable_statuses` have a body to
+    parse. `max_bytes` limits the response; None: the limit of all sites.
     """
 
     method: str
@@ -99,7 +99,7 @@ class CanonicalRequest:
 class SiteAnswer:
     """The response to a request: status 200, or one that the request calls readable.
 
-    `elsewhere` is where it came from, if that or a redirect on the way is not the site's own.
+    `elsewhere` is the final URL if that or a redirect on the way is outside the site, else None.
     """
 
     status: int
@@ -120,8 +120,8 @@ class CanonicalAnswer:
     """The page as its site served it; `post` is the identity the site states, which may differ from the requested one.
 
     `url` and `metadata` are the post's address and what the site says about it, under the names that an observation
-    uses; None: the site names no such value. `proof` is what lets anybody check the page again without its site;
-    an answer that lies before another one in the same `sequence` is out of date.
+    uses; None: the site states no such value. With `proof`, the page can be checked again without asking its site.
+    An answer is out of date if another one comes later in the same `sequence`.
     """
 
     post: PostRef
@@ -140,13 +140,13 @@ Steps = Generator[CanonicalRequest, SiteAnswer, CanonicalAnswer]
 class Platform(ABC):
     """One site, with everything specific to it in its own module.
 
-    Shapes: `name` is the wire's, `display_name` is for people; everything below `domains` belongs to the site.
+    Shapes: `name` is the wire's, `display_name` is for people; every host below `domains` belongs to the site.
     `observed` is the shape of observations, `stored` that of metadata in the read model. `default_endpoint` is the
     address of the public source unless configured otherwise, `endpoint_meaning` its kind; None without one. `disputed`
     names the metadata in which readers and site are compared; the rest changes too often. `further_endpoints` are other
     addresses that an operator may set: (default, meaning) by name. `confirmation` says how a text is confirmed; None:
-    by the site. `confirms_elsewhere`: its `steps` have it confirm what another host answered. `proof_place` is where
-    authors can publish a token that proves who they are; None: nowhere. `prover` is what they are then called.
+    by the site. `confirms_elsewhere`: its `steps` ask the site to confirm another host's answer. `proof_place` is where
+    authors can publish a token that proves who they are; None: nowhere. `prover` is the role that this proves.
     """
 
     name: ClassVar[str]
@@ -165,18 +165,18 @@ class Platform(ABC):
 
     @abstractmethod
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the post that URL and metadata agree on. Raises: IdentityMismatch."""
+        """Return the post that URL and metadata agree on. Raises: IdentityMismatch."""
 
     @abstractmethod
     def address(self, observation: Observation) -> str:
-        """The post's URL as long as its site has not confirmed it; `check` has accepted the observation."""
+        """The post's URL until its site confirms one; `check` has accepted the observation."""
 
     @abstractmethod
     def author(self, metadata: Metadata) -> Author | None:
-        """Name the post's author on this site, if it has one."""
+        """The post's author on this site; None if the metadata name none."""
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Describe the request for the public page; None if there is none."""
+        """The request for the public page; None if the page has no public source."""
         return None
 
     def parse_canonical(self, observation: Observation, body: bytes) -> CanonicalAnswer:
@@ -196,27 +196,27 @@ class Platform(ABC):
         return self.parse_canonical(observation, answer.body)
 
     def required_owner(self, author: str | None, post: PostRef, metadata: Metadata) -> str | None:
-        """Whom a page must be by to prove who wrote the post with this stored metadata; None: the site does not say.
+        """The owner that a page must have to prove who wrote the post with this stored metadata; None if unknown.
 
         `author` is the account that the site names for the post.
         """
         return author
 
     def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
-        """The page at this URL as the request for it needs it, to see whether it is by that owner.
+        """The page at this URL, for a request that checks whether `owner` wrote it.
 
-        What is no post, such as a profile, has an id that `check` gives to none. Raises: IdentityMismatch: the URL is
-        not that of a page that can be theirs.
+        A page that is not a post, such as a profile, has an id that `check` never returns.
+        Raises: IdentityMismatch: the URL is not that of a page that `owner` can have.
         """
         raise IdentityMismatch(f"{self.display_name} has no place where authors can prove who they are")
 
     def owner(self, metadata: Metadata) -> str | None:
-        """Whom a page is by, as `required_owner` names them."""
+        """The owner of a page, as `required_owner` names them; None if the metadata name none."""
         author = self.author(metadata)
         return None if author is None else author.platform_user_id
 
     def own_words(self, html: str, external_id: str = "") -> str:
-        """The normalised text of a page without what it quotes of others. Raises: UnparseableHtml."""
+        """The normalised text of a page without its block quotations. Raises: UnparseableHtml."""
         page = self.article(html, external_id)
         page.remove("blockquote")
         return normalize(page.separated_text())
@@ -242,7 +242,7 @@ class Platform(ABC):
         return {}
 
     def revisions(self, stored: Document) -> tuple[str, ...]:
-        """Names of the version with this stored metadata that its page shows, by which a reader recognises it."""
+        """Names of the version with this stored metadata, as its page shows them, such as the revision id."""
         return ()
 
     def document(self, post: PostRef, metadata: Metadata) -> Document | None:
@@ -261,13 +261,13 @@ def metadata_text(metadata: Metadata, name: str, most: int | None = None) -> str
 
 
 def require_equal(what: str, stated: str | None, expected: str | None) -> None:
-    """Raises: IdentityMismatch unless both are given and equal."""
+    """Refuse a stated value that is missing or not the expected one. Raises: IdentityMismatch."""
     if stated is None or stated != expected:
         raise IdentityMismatch(f"{what} is {stated!r}, the URL says {expected!r}")
 
 
 def is_host_of(url: str, *domains: str) -> bool:
-    """Whether an https URL at the default port is on one of the domains, or below one that starts with a dot."""
+    """Whether `url` is an https URL at the default port on one of the domains, or below one that starts with a dot."""
     try:
         parsed = URL(url)
     except ValueError:
@@ -278,7 +278,7 @@ def is_host_of(url: str, *domains: str) -> bool:
 
 
 def parse_json(body: bytes) -> object:
-    """Parse a response's JSON. Raises: CanonicalMismatch."""
+    """Parse a response's JSON. Raises: CanonicalMismatch: the body is not JSON."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -286,7 +286,7 @@ def parse_json(body: bytes) -> object:
 
 
 def get_text(document: object, *path: str) -> str | None:
-    """The non-empty string at that path of nested JSON objects."""
+    """The non-empty string at that path of nested JSON objects; None if there is none."""
     value = get_path(document, *path)
     return value if isinstance(value, str) and value else None
 

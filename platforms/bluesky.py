@@ -49,7 +49,7 @@ _CAR: Final = "application/vnd.ipld.car"
 _MAX_DOCUMENT_BYTES: Final = 100_000
 _MAX_PROOF_BYTES: Final = 1_000_000
 _HIDDEN: Final = frozenset({"RepoNotFound", "RepoTakendown", "RepoSuspended", "RepoDeactivated"})
-"""The errors by which a server says that it does not show the repository."""
+"""A server's error names for a repository that it does not show."""
 
 
 class BlueskyMetadata(SiteMetadata):
@@ -65,7 +65,7 @@ class ObservedBluesky(ObservedWithId, ObservedWithText):
 
 
 class BlueskyVersion(StoredMetadata):
-    """`signing_key` and what follows are of a proved post only: no browser can send them."""
+    """`uri` and the fields after it exist for proved posts only: browsers cannot send them."""
 
     author_did: stored.Text
     author_handle: stored.OptionalText = None
@@ -113,27 +113,27 @@ class Bluesky(Platform):
         return self._document_request(observation, {})
 
     def steps(self, observation: Observation, endpoints: Mapping[str, str]) -> Steps | None:
-        """DID document, handle if the URL has one, proof of the post, proof of the profile."""
+        """Fetch the DID document, the handle's DID if the URL has a handle, and the proofs of post and profile."""
         first = self._document_request(observation, endpoints)
         return None if first is None else self._steps(observation, endpoints, first)
 
     def is_own(self, url: str) -> bool:
-        """The site itself; other steps must be answered by the host that they ask."""
+        """Whether this URL is on the site itself; requests to other hosts must be answered by those hosts."""
         return is_host_of(url, "bsky.app", ".bsky.app")
 
     def address(self, observation: Observation) -> str:
-        """By DID and record key: handles change hands."""
+        """The post's URL with DID and record key: a handle can pass to another account."""
         did, _, key = observation.post.external_id.partition("/")
         return f"https://bsky.app/profile/{did}/post/{key}"
 
     def author(self, metadata: Metadata) -> Author | None:
-        """The DID, under the name of the profile."""
+        """The author's DID, displayed under the profile's name or else the handle."""
         did = metadata_text(metadata, "author_did")
         name = metadata_text(metadata, "author_name") or metadata_text(metadata, "author_handle")
         return None if did is None else Author(platform_user_id=did, display_name=name or did)
 
     def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
-        """A record of that key in the author's repository, which proves whether there is one."""
+        """The post in the owner's repository under the URL's record key; the repository proves whether it exists."""
         path = _PATH.fullmatch(web_page(url).path)
         known = {"author_did": owner}
         return self.check(url, None if path is None else f"{owner}/{path[2]}", known), known
@@ -201,7 +201,7 @@ class Bluesky(Platform):
 
 
 def _actor(url: str) -> str:
-    """Who the URL names: a DID, or a handle in lower case; empty if it is none of a post."""
+    """The account in a post's URL: a DID, or a handle in lower case; empty if the URL is not that of a post."""
     page = parse_url(url)
     path = None if page is None else _PATH.fullmatch(page.path)
     actor = None if path is None else decode_component(path[1])
@@ -231,7 +231,7 @@ def _proof_request(server: str, did: str, collection: str, key: str) -> Canonica
 
 
 def _check_handle(answer: SiteAnswer, handle: str, identity: Identity) -> None:
-    """The handle must lead to the DID, and the DID must claim the handle."""
+    """Refuse the handle unless it resolves to the DID and the DID's document claims it."""
     if get_text(parse_json(answer.body), "did") != identity.did or handle not in identity.handles:
         raise CanonicalMismatch("bad_answer", "handle: DID and handle do not name one another")
 
@@ -252,7 +252,7 @@ def _refuse_server() -> NoReturn:
 
 
 def _check_shown(answer: SiteAnswer) -> None:
-    """Raises: CanonicalMismatch: the server answers with an error instead of a proof."""
+    """Refuse an error in place of a proof. Raises: CanonicalMismatch."""
     if answer.status == 200:
         return
     error = get_text(parse_json(answer.body), "error") or "an error"

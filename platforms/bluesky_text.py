@@ -25,15 +25,15 @@ class _Span(NamedTuple):
 
 
 def make_html(text: str) -> str:
-    """A paragraph a line. Quoted posts, cards and alternative texts are not part of it."""
+    """Write each line as a paragraph. Quoted posts, cards and alternative texts are left out."""
     lines = map(js_trim, text.replace("\0", "").split("\n"))
     return "".join(f"<p>{escape(line, quote=False)}</p>" for line in lines if line)
 
 
 def shown_text(text: str, facets: Value) -> str:
-    """The text with the links that its facets mark in the short form in which readers see them.
+    """The text with the links that its facets mark shortened, as readers see them.
 
-    Of facets that overlap the first counts, as on the site.
+    Of overlapping facets the first counts, as on the site.
     """
     data = text.encode()
     shown, done = "", 0
@@ -47,7 +47,7 @@ def shown_text(text: str, facets: Value) -> str:
 
 
 def _spans(facets: Value) -> Iterator[_Span]:
-    """The facets that can be read."""
+    """The well-formed facets; others are ignored."""
     for facet in facets if isinstance(facets, list) else ():
         match facet:
             case {"index": {"byteStart": int(start), "byteEnd": int(end)}, "features": list(features)} if (

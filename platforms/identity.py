@@ -28,7 +28,7 @@ class InvalidOccurrences(ValueError):
 
 
 class FittedOccurrences(NamedTuple):
-    """The pictures that fit a text, renumbered from 0, and why each other one was dropped."""
+    """The pictures that fit a text, renumbered from 0, and the reason for each one dropped."""
 
     kept: tuple[ImageOccurrence, ...]
     dropped_reasons: tuple[str, ...]
@@ -63,7 +63,7 @@ def canonical_occurrences(occurrences: Iterable[ImageOccurrence], text: str) -> 
 
 
 def fit_occurrences(occurrences: Iterable[ImageOccurrence], text: str) -> FittedOccurrences:
-    """Keep the pictures that fit another text than the one they were observed in, and renumber them.
+    """Keep the pictures that fit `text`, which may differ from the text they were observed in, and renumber them.
 
     Shapes: the kept ones always pass `canonical_occurrences` with the same text.
     """
@@ -103,7 +103,7 @@ def occurrences_hash(occurrences: Iterable[ImageOccurrence]) -> str:
 
 
 def version_hash(content_hash: str, occurrences_hash: str) -> str:
-    """Combine both hashes to the version's. Source: docs/protocol.md 3.3, requirements 2.8."""
+    """Combine both hashes into the version's. Source: docs/protocol.md 3.3, requirements 2.8."""
     return sha256_hex(f"{content_hash}\n{occurrences_hash}")
 
 

@@ -45,9 +45,9 @@ _QUERIES: Final = {
     "user": "query Page($id: String) "
     "{ user(input: {selector: {slug: $id}}) { result { deleted displayName slug htmlBio } } }",
 }
-"""By what is asked for. Ids of comments and users have it before a slash; those of posts are without."""
+"""The query by kind of page. External ids of comments and users begin with the kind and a slash; post ids do not."""
 _NAMED: Final = "name:"
-"""Begins the id of an author without a slug."""
+"""The prefix of the id of an author without a slug."""
 _MISSING: Final = ("app.missing_document", "app.document_not_found")
 _DENIED: Final = ("app.operation_not_allowed",)
 
@@ -101,7 +101,7 @@ class LessWrong(Platform):
         return PostRef(platform=self.name, external_id=path[1])
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Request the HTML by its id."""
+        """Request the page's HTML by its id."""
         kind, key = _split(observation.post.external_id)
         body = orjson.dumps({"query": _QUERIES[kind], "variables": {"id": key}})
         headers = (("accept", "application/json"), ("content-type", "application/json"))
@@ -141,15 +141,15 @@ class LessWrong(Platform):
         )
 
     def is_own(self, url: str) -> bool:
-        """With and without `www.`."""
+        """Whether this URL is on the site, with or without `www.`."""
         return is_host_of(url, "www.lesswrong.com", "lesswrong.com")
 
     def address(self, observation: Observation) -> str:
-        """By its id alone: the slug is from a reader."""
+        """The post's URL with its id only: the slug is a reader's, not yet confirmed."""
         return f"https://www.lesswrong.com/posts/{observation.post.external_id}"
 
     def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
-        """Any post or comment, since the answer names its user, and the author's own profile.
+        """Any post or comment, since LessWrong's answer names its user, or the author's own profile.
 
         Raises: IdentityMismatch: also for an author without a slug.
         """
@@ -176,13 +176,13 @@ class LessWrong(Platform):
 
 
 def _split(external_id: str) -> tuple[str, str]:
-    """What the id is of, and the site's own id of that."""
+    """The kind of page (a key of `_QUERIES`), and the site's own id of it."""
     kind, _, key = external_id.partition("/")
     return (kind, key) if key and kind in _QUERIES else ("post", external_id)
 
 
 def _own_page(page: PostRef, result: object, *, is_comment: bool, key: str) -> CanonicalAnswer:
-    """A comment with its user, or a profile. Raises: CanonicalMismatch: also for one that was deleted."""
+    """Read a comment with its user, or a profile. Raises: CanonicalMismatch: also if it was deleted."""
     if is_comment and get_text(result, "_id") != key:
         raise CanonicalMismatch("bad_answer", "LessWrong answers with another comment")
     html = get_text(result, *(("contents", "html") if is_comment else ("htmlBio",)))

@@ -1,7 +1,7 @@
 """An article in Markdown for the model.
 
-Words are in their canonical form, without escapes and emphasis, so a quote copied from here is found in the text. No
-word may be lost or added.
+Words are in their canonical form, without escapes and emphasis, so a quote copied from the Markdown is found in the
+text. No word may be lost or added.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ RENDERER_VERSION: Final = "markdown-1"
 """Stored with each result; changes whenever the output changes."""
 
 MAX_TAGS: Final = 100_000
-"""Several times what an article under the word limit has; each costs some ten microseconds."""
+"""Several times the tags of an article within the word limit; each costs about ten microseconds."""
 
 MARKER: Final = "IMAGE"
 _USED_MARKER: Final = re.compile(rf"\[{MARKER}(?:-([0-9]{{1,9}}))?:", re.IGNORECASE)
 
 
 class Rendered(NamedTuple):
-    """An article in Markdown. In `text` picture n of the version is `[<image_marker>:n]`, which is unique."""
+    """An article in Markdown. In `text`, picture n of the version is `[<image_marker>:n]`, which occurs only once."""
 
     text: str
     image_marker: str
@@ -41,7 +41,7 @@ def render(
 ) -> Rendered:
     """Write an article's HTML as Markdown.
 
-    Shapes: `base_url` is the page's URL; a picture that is no occurrence is dropped.
+    Shapes: `base_url` is the page's URL; a picture that is not in `occurrences` is dropped.
     Raises: UnparseableHtml. Source: requirements 2.4.4.
     """
     if html.count("<") > MAX_TAGS:

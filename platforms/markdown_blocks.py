@@ -11,7 +11,7 @@ MAX_DEPTH = 8
 
 @dataclass
 class _Container:
-    """A list item, quotation or heading. `first` begins its first line, `rest` the others."""
+    """A list item, quotation or heading. `first` is the prefix of its first line, `rest` that of the others."""
 
     id: int
     first: str
@@ -21,7 +21,7 @@ class _Container:
 
 
 class Blocks:
-    """The lines so far, and the open containers."""
+    """A writer of blocks: the lines so far, and the open containers."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -30,17 +30,17 @@ class Blocks:
         self._last_row_of: int | None = None
 
     def open(self, container_id: int, first: str, rest: str, *, list_id: int | None = None) -> None:
-        """A container begins. Shapes: `list_id` for an item of that list."""
+        """Open a container. Shapes: `list_id` is the list of a list item."""
         if len(self._containers) < MAX_DEPTH:
             self._containers.append(_Container(container_id, first, rest, list_id))
 
     def close(self, container_id: int) -> None:
-        """The container of that id ends, if there is one."""
+        """Close the innermost container if it has this id."""
         if self._containers and self._containers[-1].id == container_id:
             self._containers.pop()
 
     def write(self, lines: Sequence[str], *, row_of: int | None = None) -> None:
-        """Add a block. Shapes: `row_of` for a row of that table."""
+        """Add a block. Shapes: `row_of` is the table of a table row."""
         if self._lines and not self._continues(row_of):
             begun = "".join(container.rest for container in self._containers if container.begun)
             self._lines.append(begun.rstrip())
@@ -50,7 +50,7 @@ class Blocks:
         self._last_row_of = row_of
 
     def text(self) -> str:
-        """All lines."""
+        """The Markdown written so far."""
         return "\n".join(self._lines)
 
     def _continues(self, row_of: int | None) -> bool:

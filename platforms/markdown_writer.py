@@ -1,7 +1,7 @@
 """Writes a parsed article as Markdown.
 
-It uses the tree from which texts and hashes are made. A converter with a parser of its own (markdownify, html2text)
-would read broken HTML differently, and the places of pictures and quotations would not match.
+It uses the tree that texts and hashes are made from. A converter with its own parser (markdownify, html2text) would
+read broken HTML differently, so the places of pictures and quotations would not match.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DIGITS: Final = re.compile("[0-9]{1,9}")
 
 
 def write_markdown(fragment: Fragment, base_url: str, occurrences: Iterable[ImageOccurrence]) -> str:
-    """Write an article with a `PLACEHOLDER` for each of these pictures that it contains."""
+    """Write an article as Markdown, with a `PLACEHOLDER` for each of `occurrences` that it contains."""
     return _Writer(fragment, base_url, occurrences).write()
 
 
@@ -225,7 +225,7 @@ class _Writer:
             self._inline.append(f"\0{self._pictures[url].popleft()}\0")
 
     def _link(self, link: _Link) -> None:
-        """Turn the text since the link began into a link, if it is in one block and without another link."""
+        """Turn the text since the link began into a link, if it is within one block and contains no other link."""
         nested = link.links_before != self._links_ended
         self._links_ended += 1
         if nested or link.block != self._block or self._code is not None:
@@ -238,7 +238,7 @@ class _Writer:
         self._inline[link.begins :] = [f"{before}[{words}]({link.url}){after}"]
 
     def _is_power(self, node: LexborNode) -> bool:
-        """Whether a superscript number follows a digit: the text would read 106 for ten to the sixth."""
+        """Whether `node` is a superscript number after a digit: without `^`, ten to the sixth would read 106."""
         raised = node.child
         before = self._inline[-1] if self._inline else ""
         return (
@@ -250,7 +250,7 @@ class _Writer:
         )
 
     def _target(self, node: LexborNode) -> str | None:
-        """The URL of a link, if it is of another web page."""
+        """The URL of a link to a web page; None for any other link."""
         reference = js_trim(node.attributes.get("href") or "")
         if not reference or reference.startswith("#"):
             return None

@@ -1,7 +1,7 @@
-"""Parses HTML to a browser's tree, with the cost bounded beforehand.
+"""Parses HTML to the tree that a browser builds, after bounding the cost.
 
-The tree is that of the HTML standard's fragment algorithm with scripting on, in the context of a `div`, as in readers'
-browsers: texts and hashes depend on it.
+The tree is that of the HTML standard's fragment parsing algorithm with scripting on, in the context of a `div`, as in
+readers' browsers: texts and hashes depend on it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _HOLDS_HTML: Final = {
     "svg": frozenset(("foreignobject", "desc", "title")),
     "math": frozenset(("mi", "mo", "mn", "ms", "mtext", "annotation-xml")),
 }
-"""Elements of SVG and MathML that may hold HTML; the last one does if its encoding says so."""
+"""Elements of SVG and MathML that may contain HTML; `annotation-xml` only if its `encoding` says so."""
 _HTML_ENCODINGS: Final = frozenset(("text/html", "application/xhtml+xml"))
 
 
 def _is_foreign(element: LexborNode) -> bool:
     """Whether an element is part of SVG or MathML.
 
-    A browser's parser leaves SVG and MathML at `<sup>`; Lexbor (selectolax 1.0) does so for all such tags but that one.
-    No site's own editor writes it there, so such a page is rejected rather than read differently.
+    A browser's parser ends SVG and MathML at `<sup>`; Lexbor (selectolax 1.0) does so at all such tags except `<sup>`.
+    No site's own editor writes it there, so such a page is rejected rather than read differently from a browser.
     """
     between: set[str] = set()
     above = element.parent
@@ -52,10 +52,10 @@ class Fragment:
 
     @classmethod
     def parse(cls, html: str) -> Self:
-        """Build the tree.
+        """Parse HTML to a tree.
 
-        Raises: UnparseableHtml, before parsing, if that would take more than about a second; after it, if the tree
-            would differ from a browser's.
+        Raises: UnparseableHtml: parsing would take more than about a second (checked before), or the tree would differ
+        from a browser's.
         """
         refuse_costly(html)
         # Chromium reads NUL after `<` as U+FFFD where the standard drops it; inside tags and raw text both do.
@@ -90,7 +90,7 @@ class Fragment:
             node.decompose()
 
     def text(self) -> str:
-        """All text, as the DOM's `textContent` gives it."""
+        """All text, as in the DOM's `textContent`."""
         node = self._top()
         return "" if node is None else node.text()
 
@@ -132,7 +132,7 @@ class Fragment:
 
 
 def _utf8(html: str) -> bytes:
-    """Encode; a lone surrogate becomes U+FFFD, as in hashes."""
+    """Encode as UTF-8; a lone surrogate becomes U+FFFD, as in hashes."""
     try:
         return html.encode()
     except UnicodeEncodeError:

@@ -1,8 +1,8 @@
 """Rejects HTML that would cost its parser time or memory far beyond its size.
 
 Tree building is quadratic in four ways: many tags under many open elements; unclosed formatting elements, which are
-reopened in each block; new names, which are searched among all others; and options, for each of which the whole list is
-traversed. And a tree is large: a short tag takes a hundred times its length. All are bounded here from the source
+reopened in each block; new names, each compared with all others; and options, for each of which the whole list is
+traversed. A tree is also large: a short tag takes a hundred times its length. All are bounded here from the source
 alone, erring towards rejection. Otherwise a few hundred kilobytes could block a process for minutes.
 """
 
@@ -14,20 +14,20 @@ from typing import Final
 
 MAX_TREE_BYTES: Final = 170_000_000
 BYTES_PER_BYTE: Final = 33
-"""Of the source as UTF-8: the densest attributes take two bytes there and some 65 in the tree."""
+"""Tree bytes per byte of UTF-8 source: the densest attributes take two bytes there and about 65 in the tree."""
 BYTES_PER_TAG: Final = 560
-"""An element and its text, with the index over them."""
+"""Tree bytes per tag: an element and its text, with their index entries."""
 MAX_NAMES: Final = 40_000
-"""Distinct names of elements and attributes."""
+"""The most distinct names of elements and attributes."""
 MAX_ATTRIBUTES: Final = 5_000
-"""Distinct attributes of one element, each compared with all before it."""
+"""The most distinct attributes of one element; each is compared with all before it."""
 MAX_DEPTH: Final = 1_000
 MAX_STEPS: Final = 200_000_000
-"""Open elements, summed over all tags; a step takes a few nanoseconds."""
+"""The most open elements, summed over all tags; each takes a few nanoseconds."""
 MAX_REOPENED: Final = 3_000_000
-"""Copies of unclosed formatting elements that blocks could make."""
+"""The most copies of unclosed formatting elements that blocks could make."""
 MAX_OPTIONS_PASSED: Final = 20_000_000
-"""Elements of lists, summed over all options; a step takes some ten nanoseconds."""
+"""The most elements traversed for options, summed over all options; each takes about ten nanoseconds."""
 
 
 class UnparseableHtml(ValueError):
@@ -56,14 +56,14 @@ _FORMATTING_TAG = re.compile(
     rf"<(?=[bcefinstuBCEFINSTU])(?:{'|'.join(map(_either_case, sorted(_FORMATTING)))})(?=[{_SPACE}/>])"
     rf"((?:[^<>\"'=]|=[{_SPACE}]*+(?:\"[^<>\"]*+\"|'[^<>']*+'|[^{_SPACE}<>\"'=]))*+>)?"
 )
-"""A formatting start tag; without the group where its end is ambiguous."""
+"""A formatting start tag; the group is unset if the tag's end is ambiguous."""
 _ATTRIBUTE = rf"(?:[{_SPACE}]*+=[{_SPACE}]*+(?:\"[^\"]*+\"|'[^']*+'|[^{_SPACE}>\"'][^{_SPACE}>]*+|(?=>)))?+"
 _TAG = re.compile(
     rf"<(/?[a-zA-Z][^{_SPACE}/>]*+)(?:>|(?:[{_SPACE}/]++|[^{_SPACE}/>][^{_SPACE}/>=]*+{_ATTRIBUTE})*+(?:>|\Z))"
     rf"|<!--(?:-?>|.*?(?:--!?>|\Z))|<[!?/][^>]*+(?:>|\Z)",
     re.DOTALL,
 )
-"""A tag, comment or declaration; what is not closed extends to the end, so that the whole search stays linear."""
+"""A tag, comment or declaration; an unclosed one extends to the end, so that the search stays linear."""
 _VOID: Final = frozenset(
     (
         "area", "base", "br", "col", "embed", "hr", "img", "input", "keygen", "link", "meta", "param", "source",
@@ -90,9 +90,9 @@ _BARRIERS: Final = frozenset(
         "annotation-xml", "foreignobject", "desc",
     )
 )  # fmt: skip
-"""Elements an end tag of another name may not reach across."""
+"""Elements at which the parser's search for the element that an end tag closes stops."""
 _REACH: Final = 16
-"""Across how many unclosed elements an end tag is searched, so that stray ones are cheap."""
+"""The most open elements searched for the one that an end tag closes, so that stray end tags are cheap."""
 _RAW_TEXT = re.compile(
     r"<(script|style|textarea|title|xmp|iframe|noembed|noframes|noscript)(?=[\t\n\f\r />])"
     r"[^<]*+(?:<img[\t\n\f\r /][^<]*+)*+<(?!/\1)|<plaintext|<!\[CDATA\[",
@@ -102,18 +102,18 @@ _RAW_TEXT = re.compile(
 
 _OPTION = re.compile(r"<option", re.IGNORECASE)
 _CUT_TAG = re.compile(r"</?[a-zA-Z][^>]*+>?")
-"""A tag up to the first `>`, which may lie in a value."""
+"""A tag up to the first `>`, which may be inside a value."""
 _BEFORE_VALUE = re.compile(rf"[^=]*?(?:\A|[{_SPACE}/])[^{_SPACE}/=<>]++=")
 """The text between two quoted values: it must end with a name and `=`."""
 _NAME_ENDS: Final = bytes.maketrans(b"/>=\x0b", b"   _")
-"""Maps what ends a name to a space; the vertical tab, a space to Python, does not end one."""
+"""Maps characters that end a name to a space; the vertical tab, white space to Python, does not end one."""
 _MAYBE_LONG = re.compile(rf"<[a-zA-Z][^>]{{{2 * MAX_ATTRIBUTES}}}|=[{_SPACE}]*+(?:\"[^\">]*+>|'[^'>]*+>)")
 """A long tag, or a value that may contain `>`."""
 _VALUE = re.compile(r"=[\t\n\f\r ]*+(?:\"[^\"]*+\"|'[^']*+')")
 
 
 def refuse_costly(html: str) -> None:
-    """Check that parsing costs about as much as it does for an ordinary page of this length.
+    """Refuse HTML that costs far more to parse than an ordinary page of its length.
 
     Raises: TooLarge, UnparseableHtml.
     """
@@ -125,7 +125,7 @@ def refuse_costly(html: str) -> None:
         _refuse_many_names(html)
     options = len(_OPTION.findall(html))
     if options * tags > MAX_OPTIONS_PASSED:
-        raise UnparseableHtml(f"{options} options in lists that are walked at each")
+        raise UnparseableHtml(f"{options} options in lists that are traversed for each")
     starts = tags - html.count("</")
     # The upper bound: all start tags first, then every other tag under all of them.
     steps = starts * (tags - starts / 2)
@@ -135,16 +135,16 @@ def refuse_costly(html: str) -> None:
 
 
 def plain_names(html: str) -> set[bytes] | None:
-    """A superset of all names, cheaply; None if it cannot be determined so.
+    """A superset of all names, found cheaply; None if the quotation marks are ambiguous.
 
-    It can, as on nearly all pages, if every quotation mark in a tag opens or closes a value: then no value contains the
-    end of its tag, and no tag another one.
+    They are unambiguous, as on nearly all pages, if each opens or closes a value: then no value contains the end of its
+    tag, and no tag contains another one.
     """
     tags = dict.fromkeys(_CUT_TAG.findall(html))  # in order, so that the same page always means the same
     joined = "".join(tags)
     pieces = joined.split('"')
     outside = pieces[::2]
-    # Each tag has one `<`, and it lies outside of values: so each tag closes what it opens.
+    # Each tag has one `<`, outside of values: so each tag closes the values that it opens.
     if not len(tags) == joined.count("<") == "".join(outside).count("<") or len(pieces) % 2 == 0:
         return None
     last = outside.pop()
@@ -167,7 +167,7 @@ def _refuse_many_names(html: str) -> None:
 
 
 def _words(html: str) -> set[bytes]:
-    """An upper bound of the distinct names: each is in a word of its own."""
+    """The words of the HTML, a superset of its distinct names: a word contains at most one name."""
     return set(html.encode(errors="surrogatepass").translate(_NAME_ENDS).split())
 
 
@@ -181,7 +181,7 @@ def _most_attributes(html: str) -> int:
 
 
 def _formatting_waiting(html: str) -> int:
-    """At most how many formatting elements can be reopened: of equal ones the parser keeps three."""
+    """An upper bound of the formatting elements to be reopened: of equal ones the parser keeps three."""
     plain: Counter[str] = Counter()
     unclear = 0
     for match in _FORMATTING_TAG.finditer(html):

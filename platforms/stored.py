@@ -19,7 +19,7 @@ Document = dict[str, JsonValue]
 
 
 class StoredMetadata(BaseModel):
-    """Base of the stored metadata of one site; fields have the types below."""
+    """Base of one site's stored metadata, whose fields have the types below."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -64,4 +64,4 @@ OptionalTitle = Annotated[str | None, BeforeValidator(_read_title)]
 Name = Annotated[str, BeforeValidator(_read_name)]
 Count = Annotated[int | None, BeforeValidator(_read_count)]
 Moment = Annotated[str | None, BeforeValidator(_read_moment)]
-"""Shapes: in UTC with milliseconds, as on the wire."""
+"""Shapes: a time in UTC with milliseconds, as on the wire."""

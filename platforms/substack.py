@@ -110,7 +110,7 @@ class Substack(Platform):
         return PostRef(platform=self.name, external_id=post_id)
 
     def canonical_request(self, observation: Observation, endpoint: str | None = None) -> CanonicalRequest | None:
-        """Request the post of that slug from the publication."""
+        """Request the post with the observed slug from the publication."""
         slug = metadata_text(observation.metadata, "slug")
         publication = _publication(observation)
         if slug is None or publication is None:
@@ -125,11 +125,11 @@ class Substack(Platform):
         return _read(parse_json(body), observation)
 
     def is_own(self, url: str) -> bool:
-        """Substack's own domain; a publication's own domain is its owner's."""
+        """Whether this URL is on Substack's own domain; a publication's own domain belongs to its owner."""
         return is_host_of(url, "substack.com", _DOMAIN)
 
     def steps(self, observation: Observation, endpoints: Mapping[str, str]) -> Steps | None:
-        """The post, and where its publication's own domain answered, the post of that number from substack.com."""
+        """Fetch the post; if its publication's own domain answers, fetch the post of that number from substack.com."""
         endpoint = endpoints.get(self.name)
         first = self.canonical_request(observation, endpoint)
         return None if first is None else self._steps(observation, first, endpoint or _ENDPOINT)
@@ -148,7 +148,7 @@ class Substack(Platform):
         return confirmed
 
     def address(self, observation: Observation) -> str:
-        """The reader's URL if it is under Substack's domain, else the one under Substack's domain.
+        """The reader's URL if it is under Substack's domain, else the post's URL there.
 
         A domain counts as a publication's only if Substack says so.
         """
@@ -158,11 +158,11 @@ class Substack(Platform):
         return _of_publication(observation, observation.post, metadata_text(observation.metadata, "slug") or "")
 
     def fields_of_id(self, external_id: str) -> Metadata:
-        """The post's number."""
+        """The post's number, as metadata."""
         return {"substack_post_id": external_id}
 
     def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
-        """A post of the same publication. Its number is in the answer only, so that of the known post stands for it."""
+        """A post of the same publication. Only the answer has its number; the known post's stands for it."""
         path = _PATH.fullmatch(web_page(url).path)
         known = {
             "publication_subdomain": metadata_text(metadata, "publication_subdomain"),
@@ -252,7 +252,7 @@ def _of_publication(observation: Observation, post: PostRef, slug: str) -> str:
 
 
 def _own_address(answer: object) -> str | None:
-    """The URL that Substack states; None if it cannot be a post's."""
+    """The URL that Substack states for the post; None if it cannot be a post's."""
     page = parse_url(get_text(answer, "canonical_url") or "")
     if page is None or page.scheme != "https" or page.port or page.has_credentials:
         return None
@@ -260,7 +260,7 @@ def _own_address(answer: object) -> str | None:
 
 
 def _author(bylines: object, observation: Observation) -> dict[str, JsonValue]:
-    """The first author Substack names, else the publication."""
+    """The first author that Substack names, else the publication, as metadata."""
     first = bylines[0] if isinstance(bylines, list) and bylines else None
     name, handle = get_text(first, "name"), get_text(first, "handle")
     publication = metadata_text(observation.metadata, "publication_subdomain")

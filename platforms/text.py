@@ -1,4 +1,4 @@
-"""The canonical form of text, to which every hash, offset and quotation refers.
+"""The canonical form of text: every hash, offset and quotation refers to it.
 
 It is byte-identical to what the JavaScript client computes; any change would break all stored content hashes, versions
 and positions.
@@ -13,7 +13,7 @@ from contracts.composed import nfc
 from platforms.markup import Fragment
 
 JS_SPACE: Final = "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-"""Body of a character class equal to JavaScript's `\\s`; Python's own differs in both directions."""
+"""A character class's body equal to JavaScript's `\\s`. Python's lacks U+FEFF, and has U+001C to U+001F and U+0085."""
 
 REPLACEMENTS: Final = (
     *((character, '"') for character in "\u201c\u201d"),
@@ -31,7 +31,7 @@ _PYTHON_ONLY_SPACES = "\x1c\x1d\x1e\x1f\x85"
 def normalize(raw: str) -> str:
     """Normalise text: NFC, plain quotes and dashes, no zero-width characters, single spaces.
 
-    Shapes: lone surrogates remain; two that meet become the character they encode, as in JavaScript.
+    Shapes: lone surrogates remain; two that become adjacent form the character they encode, as in JavaScript.
     Source: docs/protocol.md 3.1.
     """
     return _collapse_spaces(raw if raw.isascii() else _plain(raw))
@@ -57,7 +57,7 @@ def js_trim(text: str) -> str:
 def html_to_text(html: str) -> str:
     """The canonical text of an HTML fragment, without scripts and styles, with a space between blocks.
 
-    Raises: UnparseableHtml: parsing would cost too much. TooLarge.
+    Raises: UnparseableHtml: parsing would cost too much. TooLarge: the HTML exceeds the size limit.
     Source: docs/protocol.md 3.2.
     """
     return normalize(article(html).separated_text())

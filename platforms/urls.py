@@ -19,7 +19,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Url(NamedTuple):
-    """The parts of a URL that name a page. `path` is still percent-encoded; `port` is empty if it is the usual one."""
+    """The parts of a URL that name a page. `path` is still percent-encoded; `port` is empty for the default one."""
 
     scheme: str
     host: str
@@ -41,7 +41,7 @@ class Url(NamedTuple):
 
 
 def parse_url(url: str) -> Url | None:
-    """Read a URL; None if it is not an absolute one."""
+    """Parse a URL; None if it is not an absolute URL."""
     parsed = _parse(url)
     if parsed is None:
         return None
@@ -57,7 +57,7 @@ def parse_url(url: str) -> Url | None:
 
 
 def web_page(url: str) -> Url:
-    """Read the URL of a public page. Raises: IdentityMismatch for another scheme or port, or embedded credentials."""
+    """Parse the URL of a public page. Raises: IdentityMismatch: another scheme or port, or embedded credentials."""
     page = parse_url(url)
     if page is None:
         raise IdentityMismatch("the URL cannot be read")
@@ -66,7 +66,7 @@ def web_page(url: str) -> Url:
     if page.has_credentials:
         raise IdentityMismatch("the URL carries credentials")
     if page.port:
-        raise IdentityMismatch("the sites are not found at other ports")
+        raise IdentityMismatch("the URL has a port other than its scheme's default")
     return page
 
 
@@ -83,13 +83,13 @@ def find_host(url: str | None) -> str:
 
 
 def resolve(reference: str, base: str) -> str | None:
-    """Resolve a reference; None where a browser could not."""
+    """Resolve a reference against a base URL; None where a browser could not."""
     url = _parse(reference, base)
     return None if url is None else url.href
 
 
 def check_segment(what: str, stated: str | None, segment: str) -> None:
-    """Raises: IdentityMismatch unless the segment of a path is the stated one, percent-encoded or not."""
+    """Refuse a path segment that is not the stated one, percent-encoded or not. Raises: IdentityMismatch."""
     if stated != segment:
         require_equal(what, stated, decode_component(segment))
 
@@ -106,7 +106,7 @@ def decode_component(encoded: str) -> str | None:
 
 @cache
 def _parameter(name: str) -> re.Pattern[str]:
-    """A pattern, since an address may have hundreds of thousands of parameters."""
+    """A pattern that finds one parameter: splitting would be slow for a query of hundreds of thousands."""
     letters = "".join(f"(?:{re.escape(letter)}|%(?i:{ord(letter):02x}))" for letter in name)
     return re.compile(rf"(?:^\?|&){letters}(?:=([^&]*))?(?=&|\Z)")
 
@@ -117,6 +117,6 @@ def _parse(text: str, base: str | None = None) -> URL | None:
     except ValueError:
         return None
     if url.pathname.startswith("/") and "|" in url.pathname:
-        # Chromium alone encodes it, so both spellings of an address become one.
+        # Only Chromium encodes `|`, so both spellings of an address become one.
         url.pathname = url.pathname.replace("|", "%7C")
     return url

@@ -23,11 +23,11 @@ PLAYERS: Final = (
     "player.simplecast.com",
 )
 PLAYER_PERMISSIONS: Final = frozenset(("autoplay", "encrypted-media", "picture-in-picture"))
-"""Permissions that frames of players request and those of charts or markets do not; both request `fullscreen`."""
+"""Permissions that players' frames request and frames of charts or markets do not; both request `fullscreen`."""
 
 
 def shows_video(article: Fragment) -> bool:
-    """Whether an article has a `video` element or a player's frame, by its host or its permissions.
+    """Whether an article has a `video` element or a player's frame, recognised by its URL or its permissions.
 
     Source: requirements 2.1, decision 0042.
     """

@@ -1,6 +1,6 @@
 """Wikipedia: every language, pinned to the revision the reader saw.
 
-A revision never changes; the current one may be another text than the reader's.
+A revision never changes; the current one may have another text than the one the reader saw.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Wikipedia(Platform):
     )
 
     def check(self, url: str, external_id: str | None, metadata: Metadata) -> PostRef:
-        """Give the article that URL and metadata agree on. Raises: IdentityMismatch."""
+        """Return the article that URL and metadata agree on. Raises: IdentityMismatch."""
         web_page(url)
         page = parse_article_url(url)
         if page is None:
@@ -116,7 +116,7 @@ class Wikipedia(Platform):
         return post
 
     def revisions(self, stored: Document) -> tuple[str, ...]:
-        """The revision, which names one text for good."""
+        """The revision id, which always names the same text."""
         revision = metadata_text(stored, "revision_id")
         return () if revision is None else (revision,)
 
@@ -158,17 +158,17 @@ class Wikipedia(Platform):
         return CanonicalAnswer(post, html, revision_id, _page(language, path), metadata | {"title": title})
 
     def is_own(self, url: str) -> bool:
-        """Any language, since Wikipedia redirects the old codes of its languages."""
+        """Whether this URL is on Wikipedia, in any language, since Wikipedia redirects old language codes."""
         return is_host_of(url, ".wikipedia.org")
 
     def address(self, observation: Observation) -> str:
-        """By its page id alone, on the reader's host: the title is from a reader."""
+        """The article's URL with its page id only, on the reader's host: the title is a reader's, not yet confirmed."""
         page = parse_url(observation.url)
         language, _, page_id = observation.post.external_id.partition(":")
         return f"https://{page.host if page else f'{language}.wikipedia.org'}/?curid={page_id}"
 
     def article(self, html: str, external_id: str = "") -> Fragment:
-        """Parse the HTML without what is not its text. Raises: UnparseableHtml."""
+        """Parse the HTML and remove what is not the article's text. Raises: UnparseableHtml."""
         return article(html, external_id.partition(":")[0])
 
     def extract_text(self, html: str, external_id: str = "") -> str:
@@ -176,20 +176,20 @@ class Wikipedia(Platform):
         return article_text(html, external_id.partition(":")[0])
 
     def author(self, metadata: Metadata) -> Author | None:
-        """Articles have no single author. Source: requirements 3.12."""
+        """None: articles have no single author. Source: requirements 3.12."""
         return None
 
     def steps(self, observation: Observation, endpoints: Mapping[str, str]) -> Steps | None:
-        """One request for an article's revision, two for an edit and its account's earlier one."""
+        """Fetch an article's revision, or an edit and its account's earlier edit of the article."""
         return edit_steps(observation.post, endpoints.get(self.name)) or super().steps(observation, endpoints)
 
     def required_owner(self, author: str | None, post: PostRef, metadata: Metadata) -> str | None:
-        """Whoever had contributed to the article by this revision."""
+        """The contributors to the article by this revision, as `<language>:<page>@<revision>`."""
         revision = _digits(metadata, "revision_id")
         return None if revision is None else f"{post.external_id}@{revision}"
 
     def own_page(self, url: str, owner: str, post: PostRef, metadata: Metadata) -> tuple[PostRef, Metadata]:
-        """An edit in the article's language, whose accounts are others than those of another one."""
+        """An edit in the article's language: account ids differ between languages."""
         web_page(url)
         edit = parse_edit_url(url)
         if edit is None:
@@ -198,22 +198,22 @@ class Wikipedia(Platform):
         return PostRef(platform=self.name, external_id=f"{owner}/{edit.revision}"), {}
 
     def owner(self, metadata: Metadata) -> str | None:
-        """The article and revision to which the account of an edit contributed."""
+        """The article and revision that the account of an edit contributed to, as `required_owner` names them."""
         return metadata_text(metadata, CONTRIBUTED)
 
     def own_words(self, html: str, external_id: str = "") -> str:
-        """The summary of an edit if it is one word. Raises: UnparseableHtml."""
+        """The summary of an edit if it is one word, else empty. Raises: UnparseableHtml."""
         return read_word(html_to_text(html))
 
     def fields_of_id(self, external_id: str) -> Metadata:
-        """Language and page id, which the site may have corrected."""
+        """The language and the page id, which the site may have corrected."""
         language, _, page_id = external_id.partition(":")
         return {"language": language, "page_id": page_id}
 
     def title(self, metadata: Metadata) -> str | None:
-        """The displayed title, which may have markup."""
+        """The displayed title without its markup, else the title."""
         title = metadata_text(metadata, "title")
-        # Parsed wherever titles are read, also in the projector, so it must be short.
+        # The markup is parsed wherever titles are read, also in the projector, so it must be short.
         displayed = _display_title(metadata_text(metadata, "display_title"), _TITLE)
         return displayed or (title.replace("_", " ") if title else None)
 

@@ -1,4 +1,4 @@
-"""What all answers of MediaWiki's interface have in common."""
+"""Errors and ids in the responses of MediaWiki's API."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NO_PAGE: Final = frozenset(
 )  # fmt: skip
 _NOT_PUBLIC: Final = frozenset({"permissiondenied", "readapidenied"})
 _BUSY: Final = frozenset({"maxlag", "ratelimited", "readonly"})
-"""Errors of the wiki itself. Others are about the request, whose parameters are untrusted."""
+"""Errors of the wiki as a whole. Others concern the request, whose parameters are untrusted."""
 
 
 def check_answer(answer: object) -> None:
-    """Raises: CanonicalMismatch: Wikipedia answers with an error."""
+    """Refuse a response that states an error. Raises: CanonicalMismatch."""
     code = get_path(answer, "error", "code")
     if code is None:
         return
@@ -34,7 +34,7 @@ def check_answer(answer: object) -> None:
 
 
 def parse_number(value: object) -> str | None:
-    """An id the API gives as a number or as a string of digits."""
+    """An id, which the API gives as a number or as a string of digits; None for any other value."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return str(value)
     return value if isinstance(value, str) and DIGITS.fullmatch(value) else None

@@ -1,7 +1,7 @@
-"""Edits of Wikipedia, by which an account proves that it contributed to an article.
+"""Edits of Wikipedia, with which an account proves that it contributed to an article.
 
-Only a summary that is the token alone counts. What an edit adds can be a stranger's: a revert restores it, an archive
-takes it over. A summary of several words can be the software's, which repeats headings and names of users.
+Only a summary that consists of the token counts. The text that an edit adds can be a stranger's: a revert restores it,
+an archive copies it. A summary of several words can be the software's, which repeats headings and names of users.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from platforms.wikipedia_api import DIGITS, ENDPOINT, check_answer, parse_number
 from platforms.wikipedia_identity import HOST
 
 CONTRIBUTED: Final = "contributed_to"
-"""Metadata of an edit: article and revision to which its account contributed, `<language>:<page>@<revision>`."""
+"""The metadata field of an edit with the article and revision that its account contributed to, as
+`<language>:<page>@<revision>`."""
 _ID: Final = re.compile(r"(([a-z][a-z0-9-]*):([0-9]+)@([0-9]+))/([0-9]+)")
 _SUMMARY: Final = re.compile(r"(?:/\*[^*]*\*/ ?)?([a-z0-9-]+)")
-"""A word, perhaps after the heading of the section that was edited, which the software puts there."""
+"""One word, perhaps after the heading of the edited section, which the software adds."""
 _DIFF: Final = re.compile(r"/wiki/Special:(?:Diff|PermanentLink|Permalink)/(?:[0-9]+/)?([0-9]+)/?", re.IGNORECASE)
 _QUERY: Final = {"action": "query", "format": "json", "formatversion": "2", "prop": "revisions"}
 _MAX_BYTES: Final = 65_536
@@ -30,7 +31,7 @@ _MAX_BYTES: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class EditUrl:
-    """What a URL says of an edit: the revision that it made."""
+    """An edit named by a URL; `revision` is the id of the revision that it made."""
 
     language: str
     revision: str
@@ -53,13 +54,13 @@ def parse_edit_url(url: str) -> EditUrl | None:
 
 
 def read_word(summary: str) -> str:
-    """The word of which the summary consists; empty if it says anything else."""
+    """The one word that the summary consists of; empty if it is anything else."""
     found = _SUMMARY.fullmatch(summary)
     return "" if found is None else found[1]
 
 
 def edit_steps(post: PostRef, endpoint: str | None) -> Steps | None:
-    """Ask for an edit, then whether its account had edited the article by the revision; None: the id is of no edit."""
+    """Fetch an edit, then its account's edit of the article by the revision; None if the id is not that of an edit."""
     found = _ID.fullmatch(post.external_id)
     return None if found is None else _steps(post, endpoint or ENDPOINT, *found.groups())
 
@@ -69,7 +70,7 @@ def _steps(post: PostRef, endpoint: str, article: str, language: str, page: str,
         url = f"{endpoint.replace('{language}', language)}?{urlencode(_QUERY | query)}"
         return CanonicalRequest("GET", url, (("accept", "application/json"),), part=part, max_bytes=_MAX_BYTES)
 
-    # The article is part of the first request, which tells pages apart: an edit proves something of one article only.
+    # `part` names the article, so that requests for one edit differ by article: each answer is a proof for one article.
     answer = yield request(f"{language} {article}", revids=edit, rvprop="ids|user|userid|comment")
     made, _ = _first_revision(answer.body)
     if made is None:
@@ -102,7 +103,7 @@ def _first(values: object) -> object:
 
 
 def _account(revision: object) -> str | None:
-    """The id of the account; None for an address, a temporary account, and one that is hidden."""
+    """The id of the revision's account; None for an IP address, a temporary account or a hidden one."""
     if any(get_path(revision, mark) not in (None, False) for mark in ("anon", "temp", "userhidden")):
         return None
     name, account = get_text(revision, "user"), parse_number(get_path(revision, "userid"))

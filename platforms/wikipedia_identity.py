@@ -1,4 +1,4 @@
-"""Which Wikipedia article a URL names.
+"""Reads which Wikipedia article a URL names.
 
 The rules equal the extension's: stricter ones would reject readers' observations, laxer ones would accept talk pages.
 """
@@ -27,7 +27,7 @@ NOT_ARTICLES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ArticleUrl:
-    """What a URL says of an article: its title, its page id, or both."""
+    """An article named by a URL: by title, page id, or both."""
 
     language: str
     title: str | None

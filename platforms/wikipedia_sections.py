@@ -75,5 +75,5 @@ OTHER_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
 
 
 def excluded_sections(language: str) -> frozenset[str]:
-    """Titles left out in articles of a language, given as HTML's `lang` gives it."""
+    """Titles of the sections left out in articles of a language, a tag as in HTML's `lang`."""
     return ENGLISH | OTHER_LANGUAGES.get(language.partition("-")[0].lower(), frozenset())

@@ -1,7 +1,7 @@
-"""Which parts of a Wikipedia article are its text.
+"""Extracts the text of a Wikipedia article.
 
 Notes, references and navigation are excluded by the same rule as in the extension; otherwise texts would conflict and
-picture offsets shift.
+picture offsets would shift.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OF_LANGUAGES: Final[Mapping[str, frozenset[str]]] = {
 
 
 def excluded_classes(language: str) -> frozenset[str]:
-    """Classes left out in articles of a language, given as HTML's `lang` gives it."""
+    """Classes of the elements left out in articles of a language, a tag as in HTML's `lang`."""
     return COMMON | OF_LANGUAGES.get(language.partition("-")[0].lower(), frozenset())
 
 
@@ -44,11 +44,11 @@ _HEADINGS: Final = "h2,h3,h4,h5,h6"
 _LEVELS: Final = {name: int(name[1]) for name in _HEADINGS.split(",")}
 _ZERO_WIDTH: Final = "\u200b\u200c\u200d\ufeff"
 _LONG_TITLE: Final = 512
-"""Characters; no title has a quarter of them, and no more than four become one."""
+"""Units: characters. Titles have less than a quarter of these, and normalising joins four at most into one."""
 MAX_HEADINGS: Final = 20_000
-"""Some twenty times what the longest articles have; each costs some ten microseconds."""
+"""About twenty times the headings of the longest articles; each costs about ten microseconds."""
 MAX_NESTED: Final = 8
-"""Headings inside one another; in an article there are none."""
+"""The most headings inside one another; articles have no nested headings."""
 _TOKEN = re.compile("[^\t\n\f\r ]+")
 
 
@@ -73,7 +73,7 @@ def article_text(html: str, language: str = "") -> str:
 
 
 def is_excluded_section(title: str, language: str = "en") -> bool:
-    """Whether a section of that title is excluded; `language` as the article's HTML states it."""
+    """Whether a section with this title is excluded; `language` is the one that the article's HTML states."""
     return normalize(title).lower() in excluded_sections(language)
 
 
@@ -111,7 +111,7 @@ def _remove_sections(content: Fragment, titles: frozenset[str]) -> None:
 
 
 def _refuse_nested(headings: Iterable[LexborNode]) -> None:
-    """Raises: UnparseableHtml if headings are nested so that reading all titles would be quadratic."""
+    """Refuse headings nested so deep that reading all titles would be quadratic. Raises: UnparseableHtml."""
     depths: dict[int, int] = {}
     for heading in headings:
         above = heading.parent
@@ -173,7 +173,7 @@ class _Wrappers:
         if node.tag != "div":
             return None
         known = self._headings.get(node.mem_id)
-        # The heading may have been removed with the section of another wrapper, which happens to a wrapper once.
+        # The heading may have been removed with another wrapper's section; that happens to a wrapper at most once.
         if node.mem_id not in self._headings or (known is not None and known.parent is None):
             known = self._headings[node.mem_id] = _first_heading(node)
         return known

@@ -19,7 +19,7 @@ _PATH = re.compile(r"/(?:i/web|([A-Za-z0-9_]+))/status/([0-9]+)(?:/.*)?")
 _NO_HANDLES: Final = frozenset(
     ("compose", "explore", "home", "i", "intent", "login", "messages", "notifications", "search", "settings", "signup")
 )
-"""Path segments of the site in place of a handle; the extension then reads the handle from the page."""
+"""Path segments that the site uses in place of a handle; the extension then reads the handle from the page."""
 
 
 class XMetadata(SiteMetadata):
@@ -69,15 +69,15 @@ class X(Platform):
         return PostRef(platform=self.name, external_id=path[2])
 
     def address(self, observation: Observation) -> str:
-        """The reader's URL."""
+        """The reader's URL, normalised and without its fragment."""
         return address(observation.url)
 
     def fields_of_id(self, external_id: str) -> Metadata:
-        """The status id."""
+        """The status id, as metadata."""
         return {"tweet_id": external_id}
 
     def author(self, metadata: Metadata) -> Author | None:
-        """The handle. Source: docs/protocol.md 2.1."""
+        """The author's handle. Source: docs/protocol.md 2.1."""
         handle = metadata_text(metadata, "author_handle")
         if handle is None:
             return None

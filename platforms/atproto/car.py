@@ -1,4 +1,4 @@
-"""CAR files of version 1 with one root: blocks, each under the hash of its bytes."""
+"""CAR files of version 1 with one root: blocks, each addressed by the hash of its bytes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MAX_VARINT_BYTES: Final = 4
 
 
 class Car(NamedTuple):
-    """The root and every block by its address."""
+    """A CAR file's root and its blocks, by address."""
 
     root: Cid
     blocks: Mapping[Cid, bytes]
 
 
 def read_car(data: bytes) -> Car:
-    """Read a CAR file; every block has the hash that names it. Raises: InvalidProof: car."""
+    """Read a CAR file and check every block against its address. Raises: InvalidProof: check `car` fails."""
     if len(data) > MAX_BYTES:
         raise InvalidProof("car", f"the file is longer than {MAX_BYTES} bytes")
     try:
@@ -52,7 +52,7 @@ def _root(header: bytes) -> Cid:
 
 
 def _section(data: bytes, at: int) -> tuple[bytes, int]:
-    """The section that begins there, without its length, and where the next one begins."""
+    """The section that begins at `at`, without its length prefix, and the offset of the next section."""
     length = shift = 0
     for byte in data[at : at + _MAX_VARINT_BYTES]:
         at += 1

@@ -1,7 +1,7 @@
 """DAG-CBOR, strictly: a value has exactly one encoding, and any other is refused.
 
-So equal values have equal hashes, and what was signed can be encoded again to check its signature. No floats: the data
-model of the AT Protocol has none.
+So equal values have equal hashes, and a signed value can be encoded again to check its signature. Floats are refused:
+the data model of the AT Protocol has none.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Final, NamedTuple, TypeAlias
 
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 3_000
-"""What a thousand times as many would cost is the event loop for seconds."""
+"""A thousand times as many would block the event loop for seconds."""
 DAG_CBOR: Final = 0x71
 RAW: Final = 0x55
 CID_BYTES: Final = 36
 _INT64: Final = 1 << 63
 _CID_TAG: Final = 42
 _WIDTHS: Final = {24: (1, 24), 25: (2, 1 << 8), 26: (4, 1 << 16), 27: (8, 1 << 32)}
-"""Bytes of an argument, and the smallest one that needs them."""
+"""By the additional information of a head: the argument's number of bytes, and the least argument that needs them."""
 
 
 class InvalidCbor(ValueError):
-    """Not DAG-CBOR; the message is one sentence for an operator."""
+    """The bytes are not strict DAG-CBOR; the message is one sentence for an operator."""
 
 
 class Cid(NamedTuple):
@@ -39,14 +39,14 @@ class Cid(NamedTuple):
 
     @classmethod
     def parse(cls, data: bytes) -> Cid:
-        """Read the binary form. Raises: InvalidCbor: another version, codec or hash."""
+        """Read an address's binary form. Raises: InvalidCbor: the version, codec or hash is not supported."""
         if len(data) != CID_BYTES or data[0] != 1 or data[1] not in (DAG_CBOR, RAW) or data[2:4] != b"\x12\x20":
             raise InvalidCbor("a link is not a CID of version 1 with a codec of the data model and SHA-256")
         return cls(data[1], data[4:])
 
     @property
     def binary(self) -> bytes:
-        """The binary form."""
+        """The address's binary form."""
         return bytes((1, self.codec, 0x12, 0x20)) + self.digest
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ Value: TypeAlias = "bool | int | str | bytes | Cid | list[Value] | dict[str, Val
 
 
 def decode(data: bytes, most: int = MAX_VALUES) -> Value:
-    """Read one value, which must be the whole of the bytes, with at most so many keys and values in it.
+    """Decode `data`, which must be exactly one value, of at most `most` keys and values.
 
     Raises: InvalidCbor.
     """
@@ -69,7 +69,7 @@ def decode(data: bytes, most: int = MAX_VALUES) -> Value:
 
 
 def encode(value: Value) -> bytes:
-    """Write a value."""
+    """Encode a value."""
     match value:
         case None:
             return b"\xf6"
@@ -99,7 +99,7 @@ def _head(major: int, argument: int) -> bytes:
 
 
 def _order(key: bytes) -> tuple[int, bytes]:
-    """The order of keys: by length, then by bytes."""
+    """The sort key of a map's key: length, then bytes."""
     return len(key), key
 
 
@@ -110,7 +110,7 @@ class _Reader:
         self.at = 0
 
     def value(self, depth: int) -> Value:
-        """The next value; `depth` is how much further it may nest."""
+        """Read the next value; `depth` is how many more levels it may nest."""
         self._count_one()
         if depth == 0:
             raise InvalidCbor(f"values nest deeper than {MAX_DEPTH}")
@@ -159,7 +159,7 @@ class _Reader:
         return self._data[self.at - count : self.at]
 
     def _count(self, items: int) -> int:
-        """How many values follow: each takes a byte at least, so no list is begun that cannot end."""
+        """Return `items`, the number of values that follow, if enough bytes are left: each value takes at least one."""
         if items > len(self._data) - self.at:
             raise InvalidCbor("the bytes end within a value")
         return items

@@ -1,4 +1,4 @@
-"""DIDs, the documents that they name, and the keys in those."""
+"""DIDs, their documents, and the keys in those documents."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _CURVES: Final[dict[bytes, tuple[Curve, ec.EllipticCurve, int]]] = {
     b"\x80\x24": ("P-256", ec.SECP256R1(), 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551),
     b"\xe7\x01": ("K-256", ec.SECP256K1(), K256_ORDER),
 }
-"""Curves and their orders by the multicodec of a compressed public key."""
+"""A curve's name, the curve and its order, by the multicodec of a compressed public key."""
 
 
 class SigningKey(NamedTuple):
-    """A public key; `multibase` is its text in documents."""
+    """A public key; `multibase` is its encoding in DID documents."""
 
     multibase: str
     curve: Curve
@@ -47,7 +47,7 @@ class SigningKey(NamedTuple):
         return _KEY_PREFIX + self.multibase
 
     def verifies(self, signature: bytes, data: bytes) -> bool:
-        """Whether this is the one signature in low-S form, r‖s, by this key over the data's SHA-256."""
+        """Whether `signature` is a valid signature r‖s in low-S form by this key over the data's SHA-256."""
         r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:])
         if len(signature) != 64 or not 0 < r < self.order or not 0 < s <= self.order // 2:
             return False
@@ -59,7 +59,7 @@ class SigningKey(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What a DID's document states: the key of its repository, the server that holds it, the handles it claims."""
+    """The content of a DID document: the repository's key, the server that holds it, and the handles claimed."""
 
     did: str
     key: SigningKey
@@ -68,23 +68,23 @@ class Identity(NamedTuple):
 
 
 def is_did(text: str) -> bool:
-    """Whether this is a DID of a method that repositories have."""
+    """Whether `text` is a DID of a method that repositories use: `did:plc` or `did:web`."""
     return _PLC.fullmatch(text) is not None or web_host(text) is not None
 
 
 def web_host(did: str) -> str | None:
-    """The host of a `did:web`."""
+    """The host of a `did:web`; None for any other text."""
     found = _WEB.fullmatch(did)
     return found[1] if found and len(found[1]) <= _MAX_HOST else None
 
 
 def is_handle(text: str) -> bool:
-    """Whether this is a handle: a host name in lower case."""
+    """Whether `text` is a handle: a host name in lower case."""
     return len(text) <= _MAX_HOST and _HANDLE.fullmatch(text) is not None
 
 
 def parse_key(multibase: str) -> SigningKey:
-    """Read a public key as a document or a `did:key` has it. Raises: InvalidProof: did_document."""
+    """Read a public key from its multibase text or a `did:key`. Raises: InvalidProof: check `did_document` fails."""
     multibase = multibase.removeprefix(_KEY_PREFIX)
     data = _base58(multibase[1:]) if multibase[:1] == "z" and len(multibase) <= _MAX_KEY_CHARACTERS else b""
     found = _CURVES.get(data[:2])
@@ -99,7 +99,7 @@ def parse_key(multibase: str) -> SigningKey:
 
 
 def format_key(curve: Curve, point: bytes) -> str:
-    """A compressed public key as a document has it."""
+    """The multibase text of a compressed public key, as in a DID document."""
     prefix = next(prefix for prefix, (name, *_) in _CURVES.items() if name == curve)
     number, text = int.from_bytes(prefix + point), ""
     while number:
@@ -109,7 +109,7 @@ def format_key(curve: Curve, point: bytes) -> str:
 
 
 def parse_document(document: object, did: str) -> Identity:
-    """Read the document of a DID. Raises: InvalidProof: did_document."""
+    """Read the document of a DID. Raises: InvalidProof: check `did_document` fails."""
     if not isinstance(document, dict) or document.get("id") != did:
         raise InvalidProof("did_document", "the document is of another DID")
     key = next((each.get("publicKeyMultibase") for each in _named(document, "verificationMethod", "atproto")), None)
@@ -133,7 +133,7 @@ def parse_document(document: object, did: str) -> Identity:
 
 
 def _named(document: dict[str, object], listed: str, name: str) -> Iterator[dict[str, object]]:
-    """The items of a list whose id is that fragment, alone or behind the DID; they must be the DID's own."""
+    """The items of the list `listed` whose id is `#name`, alone or after the document's own DID."""
     items = document.get(listed)
     for each in (items if isinstance(items, list) else [])[:_MAX_DOCUMENT_ITEMS]:
         if isinstance(each, dict) and each.get("id") in (f"#{name}", f"{document['id']}#{name}"):

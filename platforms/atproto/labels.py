@@ -1,6 +1,6 @@
 """Labels: signed statements about records, and the frames of their stream. Pure.
 
-A signature follows from the key and the fields alone, so a label has the same bytes whenever it is served.
+A signature depends on the key and the fields alone, so a label has the same bytes whenever it is served.
 Source: the protocol's specifications of labels and event streams; RFC 6979.
 """
 
@@ -26,13 +26,13 @@ KEY_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LabelKey:
-    """The private key `#atproto_label` of a labeler, on the curve secp256k1."""
+    """A labeler's private key `#atproto_label`, on the curve secp256k1."""
 
     secret: ec.EllipticCurvePrivateKey
 
     @classmethod
     def parse(cls, hexadecimal: str) -> LabelKey:
-        """Read 32 bytes in hexadecimal. Raises: ValueError: they are none, or no key."""
+        """Read 32 bytes in hexadecimal. Raises: ValueError: the text is not that, or not a key of the curve."""
         secret = bytes.fromhex(hexadecimal)
         if len(secret) != KEY_BYTES:
             raise ValueError(f"a key has {KEY_BYTES} bytes, this one has {len(secret)}")
@@ -40,12 +40,12 @@ class LabelKey:
 
     @property
     def multibase(self) -> str:
-        """The public key as a DID document has it."""
+        """The public key's multibase text, as in a DID document."""
         point = self.secret.public_key().public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
         return format_key("K-256", point)
 
     def sign(self, data: bytes) -> bytes:
-        """The one low-S signature r‖s over the data's SHA-256 with the nonce of RFC 6979."""
+        """Sign the data's SHA-256: low-S signature r‖s with the deterministic nonce of RFC 6979."""
         r, s = decode_dss_signature(self.secret.sign(data, ec.ECDSA(SHA256(), deterministic_signing=True)))
         return r.to_bytes(32) + min(s, K256_ORDER - s).to_bytes(32)
 
@@ -79,7 +79,7 @@ class Label:
 
 
 def to_json(signed: dict[str, Value]) -> dict[str, object]:
-    """The same label for JSON, where bytes are an object."""
+    """The signed label for JSON, which represents bytes as a `$bytes` object."""
     return {
         name: {"$bytes": base64.b64encode(value).decode().rstrip("=")} if isinstance(value, bytes) else value
         for name, value in signed.items()
@@ -87,12 +87,12 @@ def to_json(signed: dict[str, Value]) -> dict[str, object]:
 
 
 def encode_labels(sequence: int, labels: Sequence[dict[str, Value]]) -> bytes:
-    """A frame of the stream with signed labels."""
+    """Encode a frame of the stream that carries signed labels."""
     return encode({"op": 1, "t": "#labels"}) + encode({"seq": sequence, "labels": list(labels)})
 
 
 def encode_error(name: str, message: str) -> bytes:
-    """The last frame of a stream that ends with an error."""
+    """Encode the error frame that ends a stream."""
     return encode({"op": -1}) + encode({"error": name, "message": message})
 
 

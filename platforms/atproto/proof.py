@@ -1,4 +1,4 @@
-"""What a signed repository proves about one of its records: that it is there, with these bytes, or that it is not.
+"""Checks a signed repository's proof that it contains a record, with these bytes, or that it does not.
 
 It shows that the holder of the DID's key signed a repository with this record, not that the record is still there.
 """
@@ -31,7 +31,7 @@ class Record(NamedTuple):
 
 
 class Proven(NamedTuple):
-    """What is proved. `record`: None if its absence is. `rev` is the repository's revision, in ascending order."""
+    """A checked proof. `record` is None if its absence is proved; `rev`, the repository's revision, sorts by age."""
 
     rev: str
     record: Record | None
@@ -54,7 +54,7 @@ def prove(car: bytes, identity: Identity, path: str, now: datetime, newest_rev: 
 
 
 def tid_moment(tid: str) -> datetime:
-    """When an id of time was made."""
+    """The creation time in a TID (timestamp identifier)."""
     number = 0
     for character in tid:
         number = number * 32 + _TID_ALPHABET.index(character)
@@ -62,12 +62,12 @@ def tid_moment(tid: str) -> datetime:
 
 
 def is_tid(text: str) -> bool:
-    """Whether this is an id of time."""
+    """Whether `text` is a TID (timestamp identifier)."""
     return _TID.fullmatch(text) is not None
 
 
 def _check_commit(block: bytes | None, identity: Identity) -> tuple[str, Cid]:
-    """The repository's revision and the root of its tree."""
+    """Check the repository's commit; return its revision and the root of its tree."""
     if block is None:
         raise InvalidProof("commit", "the root's block is missing")
     try:

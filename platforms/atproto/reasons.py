@@ -15,8 +15,8 @@ Check = Literal[
     "revision",
     "profile",
 ]
-"""In the order in which the design lists them: container, commit, signature, key, tree, leaf, record's fields, age,
-author's profile."""
+"""What each checks, in order: container, commit, signature, key, tree, leaf, record's fields, age, author's
+profile."""
 
 
 class InvalidProof(ValueError):

@@ -1,4 +1,4 @@
-"""A post as its author's repository proves it, with the profile that says whether it may be shown."""
+"""Posts proved by their author's repository, and the profile that says whether they may be shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RECORD_KEY = re.compile("[A-Za-z0-9._:~-]{1,512}")
 
 
 class ProvenPost(NamedTuple):
-    """A post's words and where they are pinned. Shapes: `cid` as text; `rev` is the repository's revision."""
+    """A post's text and exact version. Shapes: `cid` as text; `rev` is the repository's revision."""
 
     text: str
     created_at: str
@@ -32,7 +32,7 @@ class ProvenPost(NamedTuple):
 
 
 class ProvenProfile(NamedTuple):
-    """What the author's profile states."""
+    """The author's name, None if not stated, and whether the author asks not to be shown without an account."""
 
     display_name: str | None
     is_hidden: bool
@@ -44,7 +44,7 @@ def is_record_key(text: str) -> bool:
 
 
 def prove_post(car: bytes, identity: Identity, key: str, now: datetime, newest_rev: str = "") -> ProvenPost | None:
-    """The post under this key; None: there is none. Raises: InvalidProof."""
+    """The post under this key; None if the repository proves that there is none. Raises: InvalidProof."""
     rev, record = prove(car, identity, f"{POST}/{key}", now, newest_rev)
     if record is None:
         return None
@@ -53,7 +53,7 @@ def prove_post(car: bytes, identity: Identity, key: str, now: datetime, newest_r
 
 
 def prove_profile(car: bytes, identity: Identity, now: datetime, newest_rev: str = "") -> ProvenProfile:
-    """The author's profile, which may be empty. Raises: InvalidProof: whatever fails, it is the check `profile`."""
+    """The author's profile, which may be empty. Raises: InvalidProof: always as check `profile`."""
     try:
         record = prove(car, identity, f"{PROFILE}/{PROFILE_KEY}", now, newest_rev).record
     except InvalidProof as error:
@@ -68,7 +68,7 @@ def prove_profile(car: bytes, identity: Identity, now: datetime, newest_rev: str
 
 
 def _read_post(fields: Mapping[str, Value]) -> tuple[str, str]:
-    """The text and the date that a post states."""
+    """The post's text and date, as its record states them."""
     text, created_at = fields.get("text"), fields.get("createdAt")
     if fields.get("$type") != POST or not isinstance(text, str) or not isinstance(created_at, str) or not created_at:
         raise InvalidProof("content", "the record is no post with a text and a date")
@@ -78,7 +78,7 @@ def _read_post(fields: Mapping[str, Value]) -> tuple[str, str]:
 
 
 def _labels(labels: Value) -> list[Value]:
-    """The author's labels of themselves; what cannot be read may hide the one that matters, so it is refused."""
+    """The author's self-labels. Labels that cannot be read are refused, as they may include `HIDDEN`."""
     match labels:
         case None:
             return []

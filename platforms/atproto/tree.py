@@ -1,7 +1,7 @@
 """The path from a repository's root to a key, or to the place where the key would be.
 
 The tree is ordered by key; a key's layer follows from its hash, so a set of records has one tree. Every node on the
-path is checked to be one of that tree: otherwise a node could hide a key from those who look for it.
+path is checked to belong to that tree: otherwise a forged node could hide a key from the search.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from platforms.atproto.reasons import InvalidProof
 
 MAX_KEY_BYTES: Final = 1_024
 MAX_ENTRIES: Final = 250
-"""How many keys a path may have: three in a node on average, and ten nodes if there are a million records."""
+"""The most keys of a path's nodes. A repository of a million records has some ten nodes of three keys each."""
 _HASH_BITS: Final = 256
 
 
@@ -42,7 +42,7 @@ def layer(key: bytes) -> int:
 
 
 def find(blocks: Mapping[Cid, bytes], root: Cid, key: bytes) -> Cid | None:
-    """What lies under the key; None: it is proved to be absent. Raises: InvalidProof: path."""
+    """The address stored under the key; None if its absence is proved. Raises: InvalidProof: check `path` fails."""
     after: bytes | None = None
     before: bytes | None = None
     at: int | None = None
@@ -104,7 +104,10 @@ def _subtree(link: Value) -> Cid | None:
 
 
 def _check_layer(node: Node, parent: int | None) -> int:
-    """The node's layer: that of all its keys, and one below its parent's; only the root of no records is empty."""
+    """The node's layer. Refuse a node unless all its keys are of that layer, one below the parent's layer `parent`.
+
+    Only the root of a repository without records may be empty.
+    """
     layers = {layer(entry.key) for entry in node.entries}
     if parent is not None:
         if not node.entries and node.left is None:

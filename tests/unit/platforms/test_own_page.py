@@ -46,7 +46,7 @@ BAD = [
     ("LESSWRONG", "https://www.lesswrong.com/users/Ada", "ada", "the author is 'ada', the URL says 'Ada'"),
     ("LESSWRONG", "https://www.lesswrong.com/users/name%3Aada", "name:ada", "several may have this name"),
     ("LESSWRONG", "https://lesswrong.example/users/ada", "ada", "not that of a LessWrong post"),
-    ("LESSWRONG", "https://www.lesswrong.com:444/users/ada", "ada", "other ports"),
+    ("LESSWRONG", "https://www.lesswrong.com:444/users/ada", "ada", "other than its scheme's default"),
     ("LESSWRONG", f"https://lesswrong.example/posts/aB3dE5/panes#{COMMENT}", "ada", "not that of a LessWrong post"),
     ("LESSWRONG", f"https://www.lesswrong.com/about?commentId={COMMENT}", "ada", "not that of a LessWrong post"),
     ("LESSWRONG", "https://lesswrong.example/posts/aB3dE5", "ada", "not that of a LessWrong post"),
