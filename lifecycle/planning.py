@@ -133,7 +133,7 @@ def chain_segments(checkpoints: Sequence[InvestigationAdvanced]) -> tuple[TextRe
 
 def step_name(investigation: UUID, round_: int, before: str | None) -> str:
     """The name of the step after a segment, under which its answer is stored."""
-    return f"{investigation}/{round_}/{before or 'plan_first_delivery'}"
+    return f"{investigation}/{round_}/{before or 'first'}"
 
 
 def _latest_delivery(round_: Round) -> int:
