@@ -43,10 +43,14 @@ class Source:
                 yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@cache
 def sources(*folders: str) -> tuple[Source, ...]:
     """All Python files of these folders of the project, by default of the packages that are shipped."""
-    paths = sorted(path for folder in folders or PACKAGES for path in (ROOT / folder).rglob("*.py"))
+    return tuple(file for folder in folders or PACKAGES for file in _parsed(folder))
+
+
+@cache
+def _parsed(folder: str) -> tuple[Source, ...]:
+    paths = sorted((ROOT / folder).rglob("*.py"))
     return tuple(Source.parse(path.relative_to(ROOT).as_posix(), path.read_text()) for path in paths)
 
 

@@ -103,12 +103,12 @@ def test_a_kind_of_analysis_is_named_in_its_own_module_and_in_settings_alone() -
 
     2.2-03: Nothing but its own module is written for one kind of analysis.
     """
+    names = {each.name for each in FLAGGING}
     named = {
-        path.relative_to(ROOT).as_posix()
-        for package in ("analyses", "contracts", "kit", "platforms", "services")
-        for path in (ROOT / package).rglob("*.py")
-        for constant in ast.walk(ast.parse(path.read_text()))
-        if isinstance(constant, ast.Constant) and constant.value in {each.name for each in FLAGGING}
+        file.path
+        for file in sources("analyses", "contracts", "kit", "platforms", "services")
+        for constant in ast.walk(file.tree)
+        if isinstance(constant, ast.Constant) and constant.value in names
     }
     settings = {"services/gateway/settings.py", "services/selector/settings.py"}
     assert named == settings | {f"analyses/{each.name.lower()}.py" for each in FLAGGING}
