@@ -172,7 +172,7 @@ def test_refusals_are_typed_and_not_repeated(client: Client, server: JobServer, 
     with pytest.raises(ApiError, match="418 UNKNOWN"):
         client.health()
     server.fail("GET /v1/health", Fault(200, body=b"<html>a login page"))
-    with pytest.raises(UnreadableAnswerError, match="no Health"):
+    with pytest.raises(UnreadableAnswerError, match="not a Health"):
         client.health()
     assert pauses == []
 

@@ -62,7 +62,7 @@ def test_half_a_labeler_is_refused_and_none_is_off(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OPENERRATA_LABELER_DID", DID)
     assert Labeler.of(load(LabelerSettings)) is not None
     monkeypatch.setenv("OPENERRATA_LABELER_KEY", "f" * 64)
-    with pytest.raises(SettingsError, match="64 digits") as refused:
+    with pytest.raises(SettingsError, match="64 hexadecimal digits") as refused:
         Labeler.of(load(LabelerSettings))
     assert "ffff" not in str(refused.value)
     monkeypatch.setenv("OPENERRATA_LABELER_DID", "errata.example")
