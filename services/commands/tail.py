@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
 import re
 import signal
@@ -15,8 +16,8 @@ from typing import Final
 import click
 import orjson
 
-from contracts.topology import ERRATA, VIEWS
-from contracts.v1 import PREFIX
+from contracts.topology import ERRATA, VIEWS, Stream, stream_of
+from contracts.v1 import EVENTS, PREFIX
 from kit.bus import Bus, connect
 from kit.clock import SystemClock
 from kit.errors import Retry
@@ -101,22 +102,24 @@ def command(
     """
     if start is not None and since is not None:
         raise click.UsageError("--from and --since exclude one another")
-    stream = (VIEWS if views else ERRATA).name
+    stream = VIEWS if views else ERRATA
+    filters = parse_filters(subjects, stream)
     format_ = format_json if as_json else format_line
     with open_servers(data_dir, start=False, quieter="error") as found:
         try:
-            run(_main(found.nats_url, stream, parse_filters(subjects), since or start, not no_follow, format_))
+            run(_main(found.nats_url, stream.name, filters, since or start, not no_follow, format_))
         except Retry as error:
             raise click.ClickException(str(error)) from error
         except BrokenPipeError:  # the reader of the pipe has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def parse_filters(subjects: Sequence[str]) -> tuple[str, ...]:
+def parse_filters(subjects: Sequence[str], stream: Stream = ERRATA) -> tuple[str, ...]:
     """Subject filters for the broker; the common prefix may be omitted.
 
-    Raises: click.BadParameter: a filter is invalid, or overlaps another one.
+    Raises: click.BadParameter: a filter is invalid, overlaps another one, or matches no event of the stream.
     """
+    known = [f"{event.SUBJECT}.*" for event in EVENTS if stream_of(event) is stream]
     whole = tuple(subject if subject.startswith(PREFIX) else f"{PREFIX}{subject}" for subject in subjects)
     for subject in whole:
         tokens = subject.split(".")
@@ -125,6 +128,9 @@ def parse_filters(subjects: Sequence[str]) -> tuple[str, ...]:
     for subject in whole:
         if any(other is not subject and _overlap(subject.split("."), other.split(".")) for other in whole):
             raise click.BadParameter("filters must not match the same subjects", param_hint="--subject")
+        if not any(_overlap(subject.split("."), each.split(".")) for each in known):
+            near = difflib.get_close_matches(subject, known, n=1, cutoff=0)[0].removeprefix(PREFIX)
+            raise click.BadParameter(f"{subject!r} matches no event; try {near!r}", param_hint="--subject")
     return whole or (">",)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ from uuid import uuid4
 import click
 import pytest
 
+from contracts.topology import VIEWS
 from contracts.v1 import decode
 from kit import topology
 from kit.bus import connect
@@ -76,6 +78,21 @@ def test_filters() -> None:
     ):
         with pytest.raises(click.BadParameter):
             parse_filters(bad)
+
+
+@pytest.mark.parametrize(
+    ("given", "near"), [("claim.aproved.>", "claim.approved.*"), ("version.seen", "version.seen.*")]
+)
+def test_a_filter_that_can_never_match_is_refused_with_the_nearest_subject(given: str, near: str) -> None:
+    """The command would wait for ever without a word."""
+    with pytest.raises(click.BadParameter, match=re.escape(repr(near))):
+        parse_filters((given,))
+
+
+def test_each_stream_has_filters_of_its_own() -> None:
+    assert parse_filters(("post.viewed.*",), VIEWS) == ("errata.v1.post.viewed.*",)
+    with pytest.raises(click.BadParameter, match="matches no event"):
+        parse_filters(("claim.>",), VIEWS)
 
 
 def test_moments() -> None:
