@@ -85,7 +85,7 @@ async def test_an_appeal_is_one_entry_that_says_what_became_of_it(published: Pub
         "external_url": f"{base}{page_of(ARTICLE)}",
         "title": "Appeal opened: something is shown as wrong that is right",
         "content_text": "An objection to a result: something is shown as wrong that is right. It names 1 finding.\n\n"
-        "Open: nobody has decided about it yet.",
+        "Open: it has not been decided yet.",
         "date_published": opened,
         "date_modified": opened,
         "tags": ["FALSE_POSITIVE", "OPEN"],

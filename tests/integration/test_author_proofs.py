@@ -326,7 +326,7 @@ async def test_a_contributor_proves_an_appeal_and_is_never_called_the_author(
     site.pages["en:9316@70/789"] = ("en:9316@69", answer["token"])
     assert (await offer(published, id_, edit))[0] == 202
     assert await checked(published, 1, MOON) == ["OTHER_AUTHOR"]
-    assert "no account that had edited the article" in await published.page(answer["page"])
+    assert "this edit had not edited the article" in await published.page(answer["page"])
     site.pages["en:9316@70/789"] = ("en:9316@70", answer["token"])
     assert (await offer(published, id_, edit))[0] == 202
     assert await checked(published, 2, MOON) == ["OTHER_AUTHOR", "PROVEN"]

@@ -115,9 +115,9 @@ async def test_all_that_was_exchanged_can_be_asked_for(database_url: str) -> Non
     for shown in (
         f"What it was sent Article: {POST.text}",
         "Tools it was offered web_search, fetch_url",
-        "as its provider sums it up Is it so? About the rest.",
+        "as its provider summarises it Is it so? About the rest.",
         "2 pages it cited Owls of the world",
-        "a look before failed: It was about: busy",
+        "an earlier review failed: It was about: busy",
     ):
         assert shown in page
     assert "is not shown" not in page

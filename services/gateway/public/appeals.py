@@ -148,7 +148,7 @@ class AppealsEndpoint:
             wait_s = self._taken.allowance(network).next_in_s
         else:
             return
-        raise refuse_for(wait_s, f"At most {A_DAY} appeals a day are taken from one network.")
+        raise refuse_for(wait_s, f"At most {A_DAY} appeals a day are accepted from one network.")
 
 
 def read_form(body: bytes) -> bytes:

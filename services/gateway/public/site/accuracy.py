@@ -24,12 +24,12 @@ UNWATCHED: Final = WatchedRecord()
 _GATES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "rule": "The quote is not in the post, or no source is public",
-        "sources": "The pages that are cited do not hold the words quoted from them",
+        "sources": "The cited pages do not contain the words quoted from them",
         "satire": "Satire, in the post or a source",
         "assertion": "The post does not assert the sentence",
         "independence": "No independent source",
         "families": "Too few sources that are independent of one another",
-        "time": "The sources speak of another time",
+        "time": "The sources are about another time",
         "freshness": "The sources are too old",
         "contradiction": "The quoted words do not show the correction",
         "second_opinion": "A model of another family is not sure enough, or it is not known how often it errs",

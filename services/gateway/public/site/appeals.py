@@ -30,13 +30,13 @@ _REFUSED: Final[Mapping[tuple[Prover, ProofOutcome], str]] = MappingProxyType(
         (
             "author",
             "NO_TOKEN",
-        ): "the page is the author’s, but the token does not stand in its text, or only in a quotation. A "
+        ): "the page is the author’s, but its text does not contain the token, or only in a quotation. A "
         "page is fetched again after five minutes only",
         ("author", "OTHER_AUTHOR"): "the page is by somebody else",
         ("author", "EXPIRED"): _EXPIRED,
         ("author", "UNAVAILABLE"): "the site did not show such a page of the author’s to the public",
         ("contributor", "NO_TOKEN"): "the edit is a contributor’s, but its summary is not the token alone",
-        ("contributor", "OTHER_AUTHOR"): "the edit is by no account that had edited the article by that revision",
+        ("contributor", "OTHER_AUTHOR"): "the account that made this edit had not edited the article by that revision",
         ("contributor", "EXPIRED"): _EXPIRED,
         ("contributor", "UNAVAILABLE"): "the site did not show such an edit, with a summary, to the public",
     }

@@ -22,7 +22,7 @@ from services.gateway.record.investigations import Card
 from services.gateway.record.rows import WithdrawnClaim
 
 ENTRIES: Final = 50
-DEMO: Final = "Demonstration: a fixed catalogue of well-known misconceptions answered, and no model."
+DEMO: Final = "Demonstration: a fixed catalogue of well-known misconceptions answered instead of a model."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def make_appeal_entry(base: str, row: ListedAppeal) -> Entry:
     objection = f"An objection to a result: {KINDS[row.kind]}."
     if row.named:
         objection += f" It names {count(row.named, 'finding')}."
-    decision = "Open: nobody has decided about it yet."
+    decision = "Open: it has not been decided yet."
     if outcome is not None and row.decided_at is not None:
         decision = f"{outcome} on {day(row.decided_at)}: {row.reason}"
     return Entry(
