@@ -1,8 +1,8 @@
--- The logins of services. Run once as administrator in the database of the application, and again to change a password:
+-- Creates the logins of services. Run as administrator in the application's database, once and to change a password:
 --   psql -v login=openerrata -v reader=… -v projector=… -v operator=… -v curator=… \
 --     -v notary=… -f deploy/roles.sql openerrata
--- `login` is the owner: it migrates and runs the operator's commands. The others are passwords; in a container of
--- PostgreSQL they come from its environment. A role without a password can log in only where the server asks for none.
+-- `login` is the owner, who migrates and runs the operator's commands. The others are passwords; in PostgreSQL's
+-- container they come from the environment. A role without a password can log in only if the server asks for none.
 \if :{?login}
 \else
     \getenv login POSTGRES_USER
@@ -37,7 +37,7 @@ ALTER ROLE errata_notary LOGIN;
 \endif
 GRANT errata_reader, errata_projector, errata_operator, errata_curator, errata_notary TO :"login";
 GRANT CREATE, TEMPORARY ON DATABASE :"DBNAME" TO :"login";
--- Nothing beyond the grants of the migrations: no temporary tables, no tables in `public`, no large objects.
+-- Allow nothing beyond the grants of the migrations: no temporary tables, tables in `public` or large objects.
 REVOKE TEMPORARY ON DATABASE :"DBNAME" FROM PUBLIC;
 GRANT TEMPORARY ON DATABASE :"DBNAME" TO errata_projector;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;

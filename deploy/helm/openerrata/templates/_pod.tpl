@@ -10,7 +10,7 @@
 {{/* The security settings of every pod. */}}
 {{- define "openerrata.pod" -}}
 automountServiceAccountToken: false
-enableServiceLinks: false  # the cluster would set OPENERRATA_GATEWAY_PORT to an address of its own
+enableServiceLinks: false  # otherwise the cluster sets OPENERRATA_GATEWAY_PORT to an address
 securityContext:
   runAsNonRoot: true
   runAsUser: 10001
