@@ -248,7 +248,7 @@ async def test_two_runs_other_formats_and_strange_folders_are_refused(database_u
         await run(tmp_path / "export", "parquet")
     (tmp_path / "strange").mkdir()
     (tmp_path / "strange" / "diary.txt").write_text("dear diary")
-    with pytest.raises(SettingsError, match="something else"):
+    with pytest.raises(SettingsError, match="something other than an export"):
         await run(tmp_path / "strange")
 
 
