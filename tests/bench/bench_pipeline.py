@@ -23,7 +23,6 @@ from contracts.v1.parts import PostRef
 from kit.blobs import Blobs
 from kit.bus import Bus
 from kit.history import read_history, read_latest
-from kit.host import Host
 from kit.servers_in_use import Servers
 from platforms.identity import content_hash, occurrences_hash, version_hash
 from services.commands.shared import run
@@ -118,12 +117,12 @@ async def investigate_many(driver: Driver, versions: list[tuple[UUID, UUID]], at
     await asyncio.gather(*(one(*version) for version in versions))
 
 
-async def _raw(host: Host, version: UUID) -> RawPipeline:
+async def open_raw(bus: Bus, version: UUID) -> RawPipeline:
     """The raw limit for all facts of one investigation; those that reserve a review have the subject of their claim."""
-    facts = await read_history(host.bus, str(investigation_id(version, ANALYSIS)))
+    facts = await read_history(bus, str(investigation_id(version, ANALYSIS)))
     claims = [each.event.claim_id for each in facts if isinstance(each.event, ClaimProposed)]
-    reserved = await read_latest(host.bus, *(f"{ClaimValidationStarted.SUBJECT}.{claim}" for claim in claims))
-    raw = RawPipeline(host.bus, sorted((*facts, *reserved), key=lambda each: each.sequence))
+    reserved = await read_latest(bus, *(f"{ClaimValidationStarted.SUBJECT}.{claim}" for claim in claims))
+    raw = RawPipeline(bus, sorted((*facts, *reserved), key=lambda each: each.sequence))
     await raw.open()
     return raw
 
@@ -147,7 +146,7 @@ async def _measure(found: Servers, report: Report) -> None:
         await driver.open()
         first = await driver.register(200)
         await investigate_many(driver, first, 50)
-        raw = await _raw(host, first[0][1])
+        raw = await open_raw(host.bus, first[0][1])
         for at_once, count, rounds in ((200, 400, 6), (1_000, 1_500, 3)):
             found_out = [await _round(found, driver, raw, report, at_once, count) for _ in range(rounds)]
             speed, (cost, least) = quietest(found_out)
