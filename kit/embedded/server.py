@@ -87,9 +87,9 @@ def wait_until_ready(running: dict[Child, Server], timeout_s: float) -> None:
             elif time.monotonic() - began > timeout_s:
                 raise child.late()
         if waiting:
-            # Each look takes time from the servers, so they become rarer. start() blocks by design and is called before
-            # the event loop.
-            time.sleep(min(max(POLL_S, (time.monotonic() - began) / 5), MAX_POLL_S))
+            # Each look takes CPU from the servers, so looks become rarer.
+            wait_s = min(max(POLL_S, (time.monotonic() - began) / 5), MAX_POLL_S)
+            time.sleep(wait_s)  # a start blocks by design, and runs before the event loop
 
 
 def is_healthy(port: int, path: str) -> bool:

@@ -79,7 +79,7 @@ def _validate(kind: TypeAdapter[str], value: str, message: str) -> str:
 def draw_(first: datetime, last: datetime, size: int, seed: str | None, data_dir: Path) -> None:
     """Draw findings that were published in these days, and write the sheet for reviewers as CSV.
 
-    The seed is the root of the first note of the decision log that a witness cosigned after the last day, which nobody
+    The seed is the root of the first note of the decision log that a witness cosigned after the last day, which no one
     could choose. Without such a log, use something else that is public and was unknown before, such as the round of a
     randomness beacon. A repeated command draws no new sample and writes the same sheet. The projector must be running.
 

@@ -122,7 +122,7 @@ def _link(base: str, investigation_id: UUID, number: int) -> str:
 
 
 async def find_seed(database: Database, period: Period) -> str:
-    """The root of the first note that a witness cosigned after the period, which nobody could choose.
+    """The root of the first note that a witness cosigned after the period, which no one could choose.
 
     Raises: click.ClickException: there is no such note.
     """
