@@ -7,7 +7,7 @@ so replicas and replays are harmless.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -88,14 +88,15 @@ class Watcher(Protocol):
 class _Open(Generic[A]):
     """An aggregate that is not over.
 
-    Units: `since` is the sequence of its first fact, `last` that of its newest. `check_at` is the loop time of the next
-    look into the log whether the aggregate is over, None if none is scheduled; `check_after_s` is the interval to the
-    one after that.
+    Units: `since` is the sequence of its first fact; `last` is that of its newest, whose id is `cause`. `check_at` is
+    the loop time of the next look into the log whether the aggregate is over, None if none is scheduled;
+    `check_after_s` is the interval to the one after that.
     """
 
     aggregate: A
     since: int
     last: int
+    cause: UUID
     check_at: float | None = None
     check_after_s: float = CHECK_AFTER_S
 
@@ -130,18 +131,18 @@ class Concluder(Generic[A]):
             await self._fold(batch)
 
     async def _fold(self, batch: Sequence[StoredMessage]) -> None:
-        touched: dict[str, UUID] = {}
+        touched: dict[str, None] = {}
         for recorded in batch:
             try:
                 fact = StoredFact(recorded.sequence, decode(recorded.subject, recorded.data))
-                touched.update(dict.fromkeys(await self._apply(fact, recorded.time), fact.envelope.id))
+                touched.update(dict.fromkeys(await self._apply(fact, recorded.time)))
             except (Undecodable, Reject) as error:  # of the fact, or of those that it follows: the others go on
                 log.error("undecodable fact skipped", sequence=recorded.sequence, error=str(error))
         self._last = batch[-1].sequence  # only now: what the batch opens is open, so the mark stays before it
         over, ends = self._find_settled(touched)
         await asyncio.gather(
             *(self._close(key) for key in over),
-            *(self._publish(end, self._open[key].aggregate.correlation, cause) for key, end, cause in ends),
+            *(self._publish(end, entry) for end, entry in ends),
         )
 
     async def _apply(self, fact: StoredFact, at: datetime) -> list[str]:
@@ -151,9 +152,9 @@ class Concluder(Generic[A]):
             entry = self._open.get(key)
             if entry is not None:
                 entry.aggregate.apply(each)
-                entry.last = fact.sequence
+                entry.last, entry.cause = fact.sequence, fact.envelope.id
             elif (opened := await self._rules.open(each)) is not None:
-                self._open[key] = _Open(opened, fact.sequence, fact.sequence)
+                self._open[key] = _Open(opened, fact.sequence, fact.sequence, fact.envelope.id)
             else:
                 continue
             self._watcher.seen(fact.sequence, key, each.event, at)
@@ -162,22 +163,22 @@ class Concluder(Generic[A]):
             self._watcher.passed(fact.sequence)
         return touched
 
-    def _find_settled(self, touched: Mapping[str, UUID]) -> tuple[list[str], list[tuple[str, Event, UUID]]]:
-        """Of the keys that changed, those that are over, and the facts to publish, each with its key and its cause."""
+    def _find_settled(self, touched: Iterable[str]) -> tuple[list[str], list[tuple[Event, _Open[A]]]]:
+        """Of the keys that changed, those that are over, and the facts to publish, each with its aggregate."""
         over, ends = [], []
-        for key, cause in touched.items():
+        for key in touched:
             entry = self._open.get(key)
             if entry is None:  # closed meanwhile by _close_repeated
                 continue
             if self._rules.is_over(entry.aggregate):
                 over.append(key)
             elif (end := self._rules.conclude(entry.aggregate)) is not None:
-                ends.append((key, end, cause))
+                ends.append((end, entry))
         return over, ends
 
-    async def _publish(self, end: Event, correlation: UUID, cause: UUID) -> None:
+    async def _publish(self, end: Event, entry: _Open[A]) -> None:
         with suppress(PublishConflict):  # a replica was faster, or this is a replay
-            await self._bus.publish(end, correlation=correlation, cause=cause)
+            await self._bus.publish(end, correlation=entry.aggregate.correlation, cause=entry.cause)
 
     async def _close(self, key: str) -> None:
         entry = self._open.get(key)
@@ -190,9 +191,10 @@ class Concluder(Generic[A]):
             self._watcher.ended(key)
 
     async def _close_repeated(self) -> None:
-        """Close aggregates that a duplicate fact in the log opened: they are over, and no more facts will come.
+        """Close aggregates that a duplicate fact in the log opened, and publish an end that the log still lacks.
 
-        The log is read rarely for this, and only for aggregates that have been open for a while.
+        For neither will more facts come. The log is read rarely for this, and only for aggregates that have been open
+        for a while.
         """
         now = asyncio.get_running_loop().time()
         for key, entry in tuple(self._open.items()):
@@ -203,6 +205,8 @@ class Concluder(Generic[A]):
             entry.check_at, entry.check_after_s = now + entry.check_after_s, min(entry.check_after_s * 2, CHECK_MAX_S)
             if await self._rules.is_over_in_log(key, entry.aggregate):
                 await self._close(key)
+            elif (end := self._rules.conclude(entry.aggregate)) is not None:
+                await self._publish(end, entry)
 
     async def _store_mark(self, marks: Bucket) -> None:
         written = None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from contracts.topology import CONCLUDE_MARK, CONCLUDED, ERRATA, MARKS
-from contracts.v1 import InvestigationCompleted, InvestigationFailed, InvestigationRequested
+from contracts.v1 import Event, InvestigationCompleted, InvestigationFailed, InvestigationRequested
 from kit import topology
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
@@ -18,6 +19,7 @@ from kit.concluding import CHECK_AFTER_S, Concluder
 from kit.errors import Outage
 from kit.history import StoredFact, read_latest
 from kit.kv import Bucket
+from kit.publisher import PublishConflict, Receipt
 from kit.vault import MasterKey, UserKeys
 from lifecycle.investigation import Investigation
 from services.investigator.concluding import InvestigationRules
@@ -180,6 +182,37 @@ async def test_a_round_that_is_requested_while_the_one_before_is_closed_is_concl
             await until(completed, "the second round is concluded")
         finally:
             await cancel_and_wait([folding])
+
+
+async def test_an_end_that_was_refused_and_that_the_log_lacks_is_published_again(
+    nats_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster that elects a leader may refuse an end because of one that it then loses."""
+    refused: list[Event] = []
+    publish = Bus.publish
+
+    async def refuse_once(bus: Bus, event: Event, **names: Any) -> Receipt:
+        if isinstance(event, InvestigationCompleted) and not refused:
+            refused.append(event)
+            raise PublishConflict("wrong last sequence")
+        return await publish(bus, event, **names)
+
+    async with connect(nats_url, name="test") as bus:
+        await topology.apply(bus)
+        for event in (requested(), started(), drafted()):
+            await bus.publish(event, correlation=uuid4())
+        monkeypatch.setattr(Bus, "publish", refuse_once)
+        waiting = OpenInvestigations(CollectorRegistry(), SystemClock().now)
+        folding = asyncio.create_task(fold(bus, UserKeys(bus, ()), waiting).run())
+
+        async def completed() -> bool:
+            return bool(await read_latest(bus, f"{InvestigationCompleted.SUBJECT}.{INVESTIGATION_ID}"))
+
+        try:
+            await until(completed, "the investigation is concluded")
+        finally:
+            await cancel_and_wait([folding])
+    assert len(refused) == 1
 
 
 async def test_a_fold_that_starts_again_concludes_what_was_open(nats_url: str) -> None:
