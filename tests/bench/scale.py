@@ -82,7 +82,7 @@ def draw_day(pages: int, posts: int, investigations: int, seed: int) -> Day:
 
 
 NEW_SHARE: Final = 0.04
-"""The share of pages whose post nobody has opened before."""
+"""The share of pages whose post no one has opened before."""
 INVESTIGATED_SHARE: Final = 0.01
 """The share of new posts that are investigated. It is a matter of money: see `docs/operations/tasks.md`, budgets."""
 
