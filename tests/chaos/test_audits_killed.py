@@ -52,9 +52,10 @@ from kit.ephemeral import TextBucket
 from kit.vault import MasterKey
 from lifecycle.audits.runs import ASSESS, EXTRACT
 from tests.chaos.auditors import WITHIN_S, Asked, Auditors, CutOff, Moment, WatchedProvider, auditors
-from tests.support.audit_facts import count, ended, facts, of, require_balances, settled
+from tests.support.audit_facts import count, ended, facts, of, require_balances
 from tests.support.audit_instance import Gateway, account, find_assertion, find_run
 from tests.support.audit_provider import CALLS, Step
+from tests.support.consumers import have_handled_all
 from tests.support.openai_server import openai_server
 from tests.support.oracle import Oracle, oracle
 from tests.support.sites import Answer, Sites
@@ -214,7 +215,7 @@ class World:
     async def done(self) -> bool:
         """Whether no message waits for an auditor or is in its hands."""
         doubled = await self.bus.jetstream.stream_info(REDELIVERY.name)
-        return doubled.state.messages == 0 and await settled(self.bus, JOBS.name, *CONSUMERS)
+        return doubled.state.messages == 0 and await have_handled_all(self.bus, *CONSUMERS)
 
 
 def write_article(number: int) -> str:

@@ -24,6 +24,7 @@ from kit.embedded import EmbeddedStack
 from kit.models.base import Brief, Decision, Finished
 from kit.telemetry import Telemetry
 from tests.support.brokers_log import BrokersLog
+from tests.support.consumers import have_handled_all
 from tests.support.factories import MODEL, TEXT, payload, requested, snapshot
 from tests.support.fakes import Item, MemoryTexts, ScriptedModel, investigator_over
 from tests.support.line import Fault, Line
@@ -130,7 +131,7 @@ async def test_ten_long_runs_whose_heartbeats_are_lost_for_five_seconds_run_once
                 await passed(9.0)
                 far.finish.set()
                 await holds(lambda: len(far.ended) == RUNS, "all runs end")
-                await until(lambda: settled(bus, consumer), "all are acknowledged", within_s=WITHIN_S)
+                await until(lambda: have_handled_all(bus, consumer), "all are acknowledged", within_s=WITHIN_S)
                 assert (set(far.ended), far.aborted, len(far.begun)) == (wanted, [], RUNS)
                 assert idle.begun == [], "a run was paid for twice"
 
@@ -154,12 +155,6 @@ async def test_runs_of_a_lost_worker_go_on_elsewhere_and_stop_where_they_were(
                 taken_s = asyncio.get_running_loop().time() - silent_since
                 assert taken_s < 3.0 + 10.0, "seconds after the deadline, on a busy machine"
                 await holds(lambda: set(lost.aborted) == wanted, "the lost worker stops")
-                await until(lambda: settled(bus, consumer), "all are acknowledged", within_s=WITHIN_S)
+                await until(lambda: have_handled_all(bus, consumer), "all are acknowledged", within_s=WITHIN_S)
                 line.heal()
             assert (len(other.begun), lost.ended) == (RUNS, [])
-
-
-async def settled(bus: Bus, consumer: Consumer) -> bool:
-    """Whether nothing waits and nothing is unacknowledged."""
-    info = await bus.jetstream.consumer_info(ERRATA.name, consumer.name)
-    return (info.num_pending, info.num_ack_pending) == (0, 0)

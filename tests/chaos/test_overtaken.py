@@ -22,8 +22,9 @@ from kit.delivery import Delivery
 from kit.history import read_history
 from kit.models.base import Brief, Decision, Finished
 from kit.telemetry import Telemetry
-from tests.chaos.test_heartbeats import holds, settled
+from tests.chaos.test_heartbeats import holds
 from tests.support.brokers_log import BrokersLog
+from tests.support.consumers import have_handled_all
 from tests.support.factories import INVESTIGATION_ID, MODEL, payload, requested, started
 from tests.support.fakes import Item, MemoryTexts, ScriptedModel, investigator_over
 from tests.support.line import Line
@@ -167,7 +168,7 @@ async def test_an_overtaken_delivery_begins_no_attempt(tmp_path: Path, seen: str
         if not drafted:
             await holds(place.left_alone, "the late worker leaves it alone", within_s=WITHIN_S)
         place.till.finish.set()
-        await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
+        await until(lambda: have_handled_all(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
         assert place.till.payers == ["quick"], "a run was paid for twice"
         assert await place.facts(InvestigationRetryScheduled) == []
         assert len(await place.facts(InvestigationDrafted)) == 1
@@ -185,7 +186,7 @@ async def test_a_start_that_nobody_holds_any_more_is_followed_by_the_next_delive
         await place.bus.publish(started(delivery_count=1), correlation=uuid4())
         place.till.finish.set()
         await place.joined(url, "only")
-        await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
+        await until(lambda: have_handled_all(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
         info = await place.bus.jetstream.consumer_info(ERRATA.name, CONSUMER.name)
         assert info.delivered is not None
         assert (info.delivered.consumer_seq, place.till.payers) == (2, ["only"])
@@ -205,7 +206,7 @@ async def test_a_delivery_that_the_broker_forgot_and_makes_again_begins_no_attem
         await place.joined(url, "second")
         await holds(place.left_alone, "it is left to its worker", within_s=WITHIN_S)
         place.till.finish.set()
-        await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
+        await until(lambda: have_handled_all(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
         assert place.till.payers == ["first"], "a run was paid for twice"
         assert len(await place.facts(InvestigationDrafted)) == 1
 
@@ -227,6 +228,6 @@ async def test_a_delivery_made_while_the_worker_of_the_last_one_lives_begins_no_
         await place.bus.client.publish(early.reply, b"-NAK")
         await holds(place.left_alone, "it is left to its worker", within_s=WITHIN_S)
         place.till.finish.set()
-        await until(lambda: settled(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
+        await until(lambda: have_handled_all(place.bus, CONSUMER), "the request is acknowledged", within_s=WITHIN_S)
         assert place.till.payers == ["first"], "a run was paid for twice"
         assert len(await place.facts(InvestigationDrafted)) == 1

@@ -15,15 +15,15 @@ from contracts.topology import (
     AUDITOR_ASSERTION_ANALYSIS_REQUESTED,
     AUDITOR_JOB_REQUESTED,
     AUDITOR_JOB_RESOLVED,
-    JOBS,
 )
 from contracts.v1 import AssertionAnalysisRequested, Event, JobPlanned
 from kit import topology
 from kit.bus import Bus
 from kit.embedded import EmbeddedStack
-from tests.support.audit_facts import count, ended, facts, of, require_balances, settled
+from tests.support.audit_facts import count, ended, facts, of, require_balances
 from tests.support.audit_instance import ACK_WAIT_S, SLOTS, WITHIN_S, Gateway, Instance, account, instance
 from tests.support.audit_provider import CALLS, AuditProvider, Step
+from tests.support.consumers import have_handled_all
 from tests.support.system import until
 from tests.support.trap import Trap, fact
 
@@ -102,7 +102,7 @@ async def test_a_job_that_is_cancelled_in_a_step_pays_for_what_had_begun(
     await gateway.cancel(job)
     assert await charge(bus, job) == charged
     gate.set()
-    await until(lambda: settled(bus, JOBS.name, *CONSUMERS), "its auditor has done with it", within_s=WITHIN_S)
+    await until(lambda: have_handled_all(bus, *CONSUMERS), "its auditor has done with it", within_s=WITHIN_S)
     bought = len({each.subject for each in provider.paid("analyse")})
     assert charged >= 3_000 + 81_000 * bought, "an analysis was begun that no job pays for"
     again = await finish(bus, gateway)
@@ -126,7 +126,7 @@ async def test_a_job_that_is_cancelled_before_its_plan_pays_for_the_analyses_it_
     await gateway.cancel(job)
     world.spawn()
     assert await charge(bus, job) == 84_000
-    await until(lambda: settled(bus, JOBS.name, *CONSUMERS), "the other auditor has left it alone", within_s=WITHIN_S)
+    await until(lambda: have_handled_all(bus, *CONSUMERS), "the other auditor has left it alone", within_s=WITHIN_S)
     found = await facts(bus)
     assert of(found, JobPlanned) == []
     assert len(of(found, AssertionAnalysisRequested)) == 1

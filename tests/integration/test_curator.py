@@ -43,6 +43,7 @@ from tests.integration.test_audit_conclude import folding
 from tests.support.audits import asked, reserved
 from tests.support.certificates import certificate_for
 from tests.support.concluding_jobs import Texts
+from tests.support.consumers import have_handled_all
 from tests.support.curating import HOOK, SECRET, Metrics, is_signed
 from tests.support.diverted import Diverted, resolver
 from tests.support.factories import NOW
@@ -195,12 +196,7 @@ class Account:
 
     async def settled(self) -> None:
         """All tries are made and the message is acknowledged; it is no dead letter."""
-
-        async def acknowledged() -> bool:
-            info = await self.bus.jetstream.consumer_info(JOBS.name, CURATOR_JOB_ENDED.name)
-            return bool(info.num_pending == info.num_ack_pending == 0)
-
-        await until(acknowledged, "the webhook is settled")
+        await until(lambda: have_handled_all(self.bus, CURATOR_JOB_ENDED), "the webhook is settled")
         assert (await self.bus.jetstream.stream_info(DEAD.name)).state.messages == 0
 
 

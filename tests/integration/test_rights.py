@@ -19,6 +19,7 @@ from services.auditor.adapters import EventLog as AuditorsLog
 from services.curator.adapters import EventLog
 from services.curator.rights import Withdrawals
 from tests.support.concluding_jobs import Texts
+from tests.support.consumers import have_handled_all
 from tests.support.job_api import assertion, run
 from tests.support.objections import cites, decision, objection, requests
 from tests.support.system import until
@@ -77,11 +78,7 @@ async def test_every_analysis_that_is_objected_to_is_withdrawn(
         delivery.subscribe(CURATOR_FLAG_RESOLVED, withdrawals.on_flag_resolved, slots=1)
     await delivery.start()
 
-    async def settled() -> bool:
-        info = await bus.jetstream.consumer_info(JOBS.name, consumer.name)
-        return bool(info.num_pending == info.num_ack_pending == 0)
-
-    await until(settled, "all flags are handled")
+    await until(lambda: have_handled_all(bus, consumer), "all flags are handled")
     assert await invalidated(bus) == {run(n) for n in objected}
     assert {each.sha256 for each in texts.texts} == {stored[n].body.sha256 for n in objected}
     for number in stored:

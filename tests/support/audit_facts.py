@@ -11,7 +11,7 @@ from uuid import UUID
 import nats.errors
 import nats.js.errors
 
-from contracts.topology import JOBS, Consumer
+from contracts.topology import JOBS
 from contracts.v1 import CreditPosted, Event, JobEnded, JobRequested
 from kit.bus import Bus
 from kit.history import StoredFact
@@ -71,15 +71,6 @@ async def ended(bus: Bus, jobs: Collection[UUID], within_s: float = WITHIN_S) ->
     await until(all_over, "all jobs are over", within_s=within_s)
     await until(all_closed, "all jobs are closed", within_s=within_s)
     return {each.job_id: each for each in of(await facts(bus), JobEnded) if each.job_id in jobs}
-
-
-async def settled(bus: Bus, stream: str, *consumers: Consumer) -> bool:
-    """Whether consumers have nothing waiting and nothing unacknowledged."""
-    for consumer in consumers:
-        info = await bus.jetstream.consumer_info(stream, consumer.name)
-        if info.num_pending or info.num_ack_pending:
-            return False
-    return True
 
 
 def require_balances(found: Sequence[StoredFact]) -> dict[UUID, int]:

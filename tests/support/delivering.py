@@ -35,6 +35,7 @@ from kit.embedded import EmbeddedStack
 from kit.failure_policy import OnExhausted
 from kit.publisher import BusError
 from kit.telemetry import Telemetry
+from tests.support.consumers import have_handled_all
 from tests.support.servers import nats_server
 from tests.support.system import pause_after
 
@@ -140,12 +141,11 @@ async def until(true: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
 
 
 async def settled(bus: Bus, consumer: Consumer = WORK) -> bool:
-    """Whether the consumer has nothing waiting and nothing unacknowledged."""
+    """Whether the consumer has handled all its messages."""
     try:
-        info = await bus.jetstream.consumer_info(ERRATA.name, consumer.name)
+        return await have_handled_all(bus, consumer)
     except nats.errors.TimeoutError:
         return False  # as a broker that was stopped may
-    return (info.num_pending, info.num_ack_pending) == (0, 0)
 
 
 async def letter(bus: Bus, consumer: Consumer = WORK) -> RawStreamMsg | None:
