@@ -13,13 +13,15 @@ from collections import deque
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 import nats.errors
 import nats.js.errors
 import structlog
 from nats.aio.msg import Msg
-from nats.js.api import ConsumerConfig, DeliverPolicy
+from nats.js.api import ConsumerConfig, DeliverPolicy, Header
+from nats.js.client import JetStreamContext
 
 from kit.bus import Bus
 
@@ -81,6 +83,16 @@ def batch_delay_s(
     return BATCH_DELAY_S if delays < most else 0.0
 
 
+async def _check_heartbeat(sent: JetStreamContext._JSI, heartbeat: Msg) -> bool:
+    """Set the consumer up again if messages were lost before this heartbeat; return whether they were.
+
+    The library's own check needs a message to compare with, so it misses the loss of the first one after a (re)start.
+    """
+    sent._active = True
+    newest = int((heartbeat.headers or {}).get(Header.LAST_CONSUMER, 0))
+    return newest >= sent._dseq and await sent.reset_ordered_consumer(sent._sseq + 1)
+
+
 class OrderedLog:
     """An endless reader of a stream, in order from the sequence `start`."""
 
@@ -133,6 +145,8 @@ class OrderedLog:
                 assert sent is not None, "it is ordered"
                 # Without a message yet the library would set up a lost consumer again from the stream's beginning.
                 sent._sseq = max(sent._sseq, self._last)
+                check = partial(_check_heartbeat, sent)
+                sent.check_for_sequence_mismatch = check  # type: ignore[method-assign]  # the library has no setting
                 while True:
                     while self._buffer:
                         await self._delay_batch(before, limit)

@@ -10,12 +10,14 @@ from uuid import uuid4
 
 import pytest
 from nats.aio.msg import Msg
+from nats.js.api import ConsumerInfo
 
 from contracts.topology import ERRATA
 from contracts.v1 import PREFIX, InvestigationFailed
 from kit import topology
 from kit.bus import Bus, connect
 from kit.cancelling import cancel_and_wait
+from kit.embedded import EmbeddedStack
 from kit.errors import Reject, Retry
 from kit.history import read_history, read_latest
 from kit.ordered import OrderedLog, StoredMessage, parse_ack_subject
@@ -27,6 +29,7 @@ from tests.support.delivering import (
     rejected,
     until,
 )
+from tests.support.line import Line
 from tests.support.servers import nats_server
 
 pytest_plugins = ["tests.support.delivering"]
@@ -152,3 +155,32 @@ async def test_a_reader_that_has_read_nothing_is_not_sent_the_whole_log_once_its
         await bus.publish(observed(), correlation=uuid4())
         await until(lambda: found)
     assert sent == [21]
+
+
+async def test_a_reader_whose_first_message_was_lost_with_its_connection_is_sent_it_again(
+    bus: Bus, server: EmbeddedStack
+) -> None:
+    """It connects anew so soon that its consumer lives on, and no later message shows the gap."""
+    declared = {each.name for each in await bus.jetstream.consumers_info(ERRATA.name)}
+
+    async def own() -> list[ConsumerInfo]:
+        infos = await bus.jetstream.consumers_info(ERRATA.name)
+        return [each for each in infos if each.name not in declared and each.push_bound]
+
+    async def is_sent(consumer: ConsumerInfo) -> bool:
+        info = await bus.jetstream.consumer_info(ERRATA.name, consumer.name)
+        return info.delivered is not None and info.delivered.consumer_seq == 1
+
+    async with (
+        Line(server.endpoints.nats_url) as line,
+        connect(line.url, name="reader") as far,
+        reading(far) as found,
+    ):
+        (consumer,) = await until(own)
+        line.fail("half-open")
+        await bus.publish(observed(), correlation=uuid4())
+        await until(lambda: is_sent(consumer))
+        line.fail("cut")
+        line.heal()
+        await until(lambda: found, within_s=30)
+    assert [item.sequence for item in found] == [1]
