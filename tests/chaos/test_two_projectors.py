@@ -34,12 +34,14 @@ async def metric(process: Process, line: str) -> float | None:
     return next((float(each.rpartition(" ")[2]) for each in said if each.startswith(line)), None)
 
 
-async def applied(process: Process) -> float:
-    return await metric(process, 'openerrata_projector_facts_total{outcome="applied",stream="ERRATA"}') or 0
+async def has_applied(process: Process, facts: int) -> bool:
+    """A projector counts a fact a moment after the read model shows it."""
+    return (await metric(process, 'openerrata_projector_facts_total{outcome="applied",stream="ERRATA"}') or 0) == facts
 
 
-async def stands_by(process: Process) -> list[float | None]:
-    return [await metric(process, f'openerrata_projector_standing_by{{stream="{stream}"}}') for stream in STREAMS]
+async def stands_by(process: Process, *, of_all: bool) -> bool:
+    gauges = [await metric(process, f'openerrata_projector_standing_by{{stream="{stream}"}}') for stream in STREAMS]
+    return gauges == [float(of_all)] * len(STREAMS)
 
 
 async def test_one_writes_and_the_other_goes_on_when_it_is_killed(tmp_path: Path) -> None:
@@ -47,21 +49,19 @@ async def test_one_writes_and_the_other_goes_on_when_it_is_killed(tmp_path: Path
         async with system(tmp_path / "system", OPENERRATA_MODEL="demo", **servers.settings) as running:
             assert (await running.run("topology", "apply")).code == 0
             first = await running.up("projector", name="first")
+            await until(lambda: stands_by(first, of_all=False), "the first follows each stream")
             second = await running.up("projector", name="second")
-
-            async def waits() -> bool:
-                return await stands_by(second) == [1, 1]
-
             async with oracle(running.database_url, running.nats_url) as looking:
-                await until(waits, "the second stands by")
+                await until(lambda: stands_by(second, of_all=True), "the second stands by")
                 assert "standing by: another projector follows this stream" in second.log.read_text()
                 await published(looking, "a", "b")
-                assert (await applied(first), await applied(second)) == (2, 0)
+                await until(lambda: has_applied(first, 2), "the first has counted them")
+                assert await has_applied(second, 0)
 
                 await first.kill()
                 await published(looking, "c", "d", "e")
-                assert await applied(second) == 3
-                assert await stands_by(second) == [0, 0]
+                await until(lambda: has_applied(second, 3), "the second has counted them")
+                await until(lambda: stands_by(second, of_all=False), "it follows each stream")
 
                 assert (await running.run("projector", "rebuild")).code == 0
                 await published(looking, "f")
