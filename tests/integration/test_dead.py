@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -38,6 +37,7 @@ from kit.flow import compute_rates, measure_flow
 from kit.publisher import BusError, Outgoing
 from kit.telemetry import Telemetry
 from services.commands.dead import for_each
+from tests.support.consumers import has_left
 from tests.support.servers import nats_server
 from tests.support.system import until
 
@@ -113,7 +113,7 @@ async def test_a_letter_goes_back_to_its_consumer_and_to_nobody_else(bus: Bus) -
 
         async def done() -> bool:
             state = (await bus.jetstream.stream_info(REDELIVERY.name)).state
-            return state.messages == 0 and state.last_seq == 2 and len(moody.made) == 3
+            return state.messages == 0 and state.last_seq == 2 and len(moody.made) == 3 and len(other.made) > 0
 
         await until(done, "it was handled")
         assert await lying(bus) == []
@@ -262,10 +262,11 @@ async def test_a_bad_deploy_pauses_its_consumer_for_everybody_until_it_is_resume
         await publish(bus, 10)
 
         async def paused() -> bool:
-            return any(each.paused for each in (await measure_flow(bus)).consumers if each.name == WORK.name)
+            twin = await bus.jetstream.consumer_info(REDELIVERY.name, WORK.name)
+            flow = await measure_flow(bus)
+            return bool(twin.paused) and any(each.paused for each in flow.consumers if each.name == WORK.name)
 
-        await until(paused, "the consumer pauses")
-        assert (await bus.jetstream.consumer_info(REDELIVERY.name, WORK.name)).paused, "for redelivered facts too"
+        await until(paused, "the consumer pauses, for redelivered facts too")
         died = len(await lying(bus))
         assert 3 <= died <= 5, "at most what was under way comes on top"
         waiting = {each.name: each.waiting for each in (await measure_flow(bus)).consumers}
@@ -323,7 +324,7 @@ async def test_the_flow_tells_what_waits_how_long_and_how_fast(bus: Bus) -> None
     before = await measure_flow(bus)
     assert all((each.waiting, each.oldest_s) == (0, None) for each in before.consumers)
     await publish(bus, 4)
-    await asyncio.sleep(0)
+    await until(lambda: has_left(bus, WORK, 4), "all are counted")
     after = await measure_flow(bus)
     by_name = {each.name: each for each in after.consumers}
     assert by_name[WORK.name].waiting == 4

@@ -30,6 +30,7 @@ from kit.embedded.nats_accounts import ANALYST_CONNECTIONS, ANALYST_SUBSCRIPTION
 from kit.embedded.programs import find_script
 from kit.flow import measure_flow
 from kit.publisher import PublishConflict
+from tests.support.consumers import has_left
 from tests.support.findings import REFUSED, SHOWN, facts
 from tests.support.servers import nats_server
 from tests.support.system import ROOT, until
@@ -245,6 +246,7 @@ def test_the_file_for_servers_of_one_s_own_is_accepted_and_says_the_same() -> No
 async def test_every_service_measures_the_lag_it_may_see(tmp_path: Path, service: str) -> None:
     async with broker(tmp_path) as (server, bus):
         await bus.jetstream.publish(AUDITOR_JOB_REQUESTED.filter.replace("*", "waits"), b"")
+        await until(lambda: has_left(bus, AUDITOR_JOB_REQUESTED, 1), "it is counted")
         async with connect(server.endpoints.nats_service_urls[service], name=service, inbox=inbox(service)) as own:
             flow = await measure_flow(own, ACCESS[service].log)
     ages = {each.name: each.oldest_s for each in flow.consumers}

@@ -17,6 +17,12 @@ async def have_handled_all(bus: Bus, *consumers: Consumer) -> bool:
     return all([await _has_handled_all(bus, each) for each in consumers])
 
 
+async def has_left(bus: Bus, consumer: Consumer, waiting: int) -> bool:
+    """Whether so many messages wait for the consumer, and none is in the hands of a worker."""
+    info = await bus.jetstream.consumer_info(stream_of(consumer.event).name, consumer.name)
+    return (info.num_pending, info.num_ack_pending) == (waiting, 0)
+
+
 async def _has_handled_all(bus: Bus, consumer: Consumer) -> bool:
     stream = stream_of(consumer.event).name
     try:
