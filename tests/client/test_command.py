@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from openerrata_client import AsyncClient
 from openerrata_client.command import describe, make_command
 from openerrata_client.events import Event
 from services.__main__ import main as openerrata
@@ -190,11 +193,18 @@ def test_a_refusal_is_said_with_what_to_do(server: JobServer, article: str) -> N
     assert (ended.exit_code, "NOT_PUBLIC" in ended.stderr) == (2, True)
 
 
-def test_what_takes_too_long_is_cancelled(server: JobServer, article: str) -> None:
+def test_what_takes_too_long_is_cancelled(server: JobServer, article: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def outlast(_: float) -> None:
+        loop = asyncio.get_running_loop()
+        late = loop.time() + 60
+        monkeypatch.setattr(loop, "time", lambda: late)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("openerrata_client.command.AsyncClient", partial(AsyncClient, sleep=outlast))
     server.waits = server.do_jobs_end = False
-    ended = audit(article, "--timeout", "0.2")
+    ended = audit(article, "--timeout", "60")
     assert ended.exit_code == 2
-    assert "not done within 0.2 s" in ended.stderr
+    assert "not done within 60 s" in ended.stderr
     (job,) = server.jobs.values()
     assert f"The job {job.id} was cancelled." in ended.stderr
     assert job.status == "CANCELED"

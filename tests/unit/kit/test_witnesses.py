@@ -57,13 +57,13 @@ async def prove(old: int, new: int) -> tuple[Hash, ...]:
     return LOG.consistency(old, new)
 
 
-async def ask_scripted(*script: Scripted, old: int = 5, timeout_s: float = 5) -> tuple[Action, list[Submission]]:
+async def ask_scripted(*script: Scripted, old: int = 5) -> tuple[Action, list[Submission]]:
     """The action, and what the witness was sent."""
     witness = Witness(script)
     server = await asyncio.start_server(witness.serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/prefix/"
     async with server, httpx.AsyncClient(trust_env=False) as http:
-        action = await ask(http, url, [WITNESS.verifier], NOTE, old, prove, timeout_s=timeout_s)
+        action = await ask(http, url, [WITNESS.verifier], NOTE, old, prove)
     return action, witness.sent
 
 
@@ -101,7 +101,15 @@ async def test_sends_a_checkpoint_three_times_at_most() -> None:
 
 async def test_a_silent_witness_is_not_waited_for() -> None:
     """Nor is one that nobody serves."""
-    action, sent = await ask_scripted(timeout_s=0.1)
+    sent: list[bytes] = []
+
+    async def hold(request: httpx.Request) -> httpx.Response:
+        sent.append(request.content)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(hold)) as http:
+        action = await ask(http, "http://witness.example/", [], NOTE, 0, prove, timeout_s=0.01)
     assert (isinstance(action, Wait) and action.failed, len(sent)) == (True, 1)
     async with httpx.AsyncClient(trust_env=False) as http:
         assert isinstance(await ask(http, "http://127.0.0.1:1", [], NOTE, 0, prove), Wait)
