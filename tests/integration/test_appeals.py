@@ -368,4 +368,34 @@ async def test_the_form_on_the_page_takes_an_appeal_without_scripts(published: P
     await published.tell()
     assert "Open." in await published.page(sent.headers["location"])
     again = await http.post("/v1/appeals", data=form)
-    assert (again.status_code, "open already" in again.json()["message"]) == (409, True)
+    assert (again.status_code, again.text) == (409, "An appeal against this investigation is open already.\n")
+
+
+@pytest.mark.parametrize(
+    ("link", "sent"),
+    [
+        ("https://de.wikipedia.org/wiki/Übung", "https://de.wikipedia.org/wiki/%C3%9Cbung"),
+        ("https://bücher.example/ä?ö=ü#ß", "https://xn--bcher-kva.example/%C3%A4?%C3%B6=%C3%BC#%C3%9F"),
+    ],
+)
+async def test_a_link_may_be_written_as_browsers_show_it(published: Published, link: str, sent: str) -> None:
+    assert (await appeal(published, links=[link]))[0] == 201
+    assert [event.links for event in await opened(published)] == [(sent,)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        (
+            {"links": "glass.example/made"},
+            "links.0: must be the whole address of a page, such as https://example.org/page",
+        ),
+        ({"claim_ids": []}, "body: claim_ids must name the findings that the appeal is about"),
+    ],
+)
+async def test_a_form_that_is_refused_is_answered_with_a_sentence(
+    published: Published, changed: dict[str, object], sentence: str
+) -> None:
+    response = await published.running.http.post("/v1/appeals", data=SAID | changed)
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert (response.status_code, response.text) == (400, f"{sentence}\n")

@@ -262,7 +262,8 @@ async def test_the_author_proves_an_appeal_to_be_theirs(published: Published, si
     [
         ("https://www.lesswrong.com/users/ada", "the author is"),
         ("https://evil.example/posts/zY8xW7", "not that of a LessWrong post"),
-        ("http://www.lesswrong.com/posts/zY8xW7", "url"),
+        ("http://www.lesswrong.com/posts/zY8xW7", "url: must begin with https://"),
+        ("www.lesswrong.com/posts/zY8xW7", "url: must be the whole address of a page"),
         ("https://127.0.0.1/posts/zY8xW7", "not that of a LessWrong post"),
     ],
 )

@@ -13,17 +13,25 @@ from urllib.parse import parse_qs
 from uuid import UUID
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from contracts.v1 import AppealOpened
 from contracts.v1.appeal import MOST_CLAIMS, MOST_LINKS, AppealKind, AppealLink, AppealText, make_proof_token
 from contracts.v1.finding import Note
 from kit.clock import Clock
-from kit.web import WebError, parse_url
 from services.gateway.domain import derive_ip_range_key
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send
 from services.gateway.ports import Facts, Unavailable
-from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse, refuse_for, send_answer
+from services.gateway.public.posted import (
+    PostedRequests,
+    Refusal,
+    answer,
+    go_to,
+    parse,
+    refuse_for,
+    send_answer,
+    spell_address,
+)
 from services.gateway.public.proofs import check_by_author
 from services.gateway.rate_limit import TokenBuckets
 from services.gateway.record.repository import PublicRecord
@@ -40,14 +48,6 @@ def _check_words(text: str) -> str:
     return text
 
 
-def _check_link(link: str) -> str:
-    try:
-        parse_url(link)
-    except WebError:
-        raise ValueError("must be the address of a public page") from None
-    return link
-
-
 class AppealRequest(BaseModel):
     """An appeal as a reader, or the author, sends it. Unknown fields are refused."""
 
@@ -57,7 +57,7 @@ class AppealRequest(BaseModel):
     kind: AppealKind
     claim_ids: tuple[UUID, ...] = Field(default=(), max_length=MOST_CLAIMS, fail_fast=True)
     text: Annotated[AppealText, AfterValidator(_check_words)]
-    links: tuple[Annotated[AppealLink, AfterValidator(_check_link)], ...] = Field(
+    links: tuple[Annotated[AppealLink, BeforeValidator(spell_address)], ...] = Field(
         default=(), max_length=MOST_LINKS, fail_fast=True
     )
     by_author: bool = False
@@ -90,7 +90,7 @@ class AppealsEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await send_answer(send, self._reply(scope, receive))
+        await send_answer(scope, send, self._reply(scope, receive))
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
         if scope["method"] == "OPTIONS":

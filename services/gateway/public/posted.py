@@ -8,10 +8,12 @@ from typing import Final, TypeVar
 
 import orjson
 import structlog
+from ada_url import URL
 from pydantic import BaseModel, ValidationError
 
 from kit.addresses import ip_range_prefix
 from kit.clock import Clock
+from kit.web import WebError, parse_url
 from services.gateway.http import (
     BodyTimeouts,
     BodyTooLarge,
@@ -32,6 +34,7 @@ JSON: Final = b"application/json"
 FORM: Final = b"application/x-www-form-urlencoded"
 ATTEMPTS: Final = 20
 """The most requests of one network at once, successful or not; then one a minute."""
+_SENTENCE: Final = ((b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"))
 Model = TypeVar("Model", bound=BaseModel)
 
 log = structlog.get_logger(__name__)
@@ -42,7 +45,9 @@ class Refusal(Exception):
 
     def __init__(self, status: int, message: str, *headers: tuple[bytes, bytes]) -> None:
         super().__init__(message)
-        self.reply = answer(status, {"message": message}, *headers)
+        self.status = status
+        self.message = message
+        self.headers = headers
 
 
 def refuse_for(seconds: float, message: str) -> Refusal:
@@ -72,7 +77,7 @@ class PostedRequests:
             raise Refusal(405, "only POST", (b"allow", b"POST"))
         if not is_admitted:
             raise refuse_for(self._attempts.allowance(network).next_in_s, "Too many requests; please try again later.")
-        kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+        kind = _media_type(headers)
         if kind not in (JSON, FORM):
             raise Refusal(415, f"The body must be {JSON.decode()} or {FORM.decode()}.")
         if kind == FORM and headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none"):
@@ -88,16 +93,39 @@ class PostedRequests:
             raise Refusal(400, "The request is incomplete.") from None
 
 
-async def send_answer(send: Send, answering: Awaitable[Reply]) -> None:
-    """Send the response once it is ready, or the error that prevents it."""
+async def send_answer(scope: Scope, send: Send, answering: Awaitable[Reply]) -> None:
+    """Send the response once it is ready, or the error that prevents it: a form gets a sentence instead of JSON."""
     try:
         reply = await answering
-    except Refusal as refusal:
-        reply = refusal.reply
-    except (Unavailable, BadQuestion) as outage:
-        log.warning("unavailable", reason=str(outage))
-        reply = answer(503, {"message": "The service cannot answer now; please try again."})
+    except (Refusal, Unavailable, BadQuestion) as error:
+        if isinstance(error, Refusal):
+            refusal = error
+        else:
+            log.warning("unavailable", reason=str(error))
+            refusal = Refusal(503, "The service cannot answer now; please try again.")
+        if _media_type(dict(scope["headers"])) == FORM:
+            reply = Reply(refusal.status, f"{refusal.message}\n".encode(), (*_SENTENCE, *refusal.headers))
+        else:
+            reply = answer(refusal.status, {"message": refusal.message}, *refusal.headers)
     await respond(send, reply)
+
+
+def _media_type(headers: Mapping[bytes, bytes]) -> bytes:
+    return headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+
+
+def spell_address(given: object) -> object:
+    """The address of a page as browsers send it: people copy it as it is shown, with letters of any alphabet.
+
+    Raises: ValueError: a text that is no such address.
+    """
+    if not isinstance(given, str):
+        return given
+    try:
+        parse_url(given)
+    except WebError:
+        raise ValueError("must be the whole address of a page, such as https://example.org/page") from None
+    return URL(given).href
 
 
 def parse(model: type[Model], body: bytes) -> Model:
@@ -107,7 +135,7 @@ def parse(model: type[Model], body: bytes) -> Model:
     except ValidationError as error:
         first = list_errors(error)[0]
         place = ".".join(map(str, first["loc"])) or "body"
-        raise Refusal(400, f"{place}: {first['msg']}") from None
+        raise Refusal(400, f"{place}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
 def answer(status: int, body: Mapping[str, str], *headers: tuple[bytes, bytes]) -> Reply:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import parse_qsl
 from uuid import UUID
 
 import orjson
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from contracts.v1 import AppealProofOffered
 from contracts.v1.appeal import PROOF_HOURS, ProofUrl
@@ -24,7 +24,7 @@ from platforms.base import IdentityMismatch, Platform
 from services.gateway.domain import derive_ip_range_key, parse_id
 from services.gateway.http import PREFLIGHT, Receive, Reply, Scope, Send
 from services.gateway.ports import Facts, Unavailable
-from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse, send_answer
+from services.gateway.public.posted import PostedRequests, Refusal, answer, go_to, parse, send_answer, spell_address
 from services.gateway.record.appeals import AppealTarget
 from services.gateway.record.repository import PublicRecord
 
@@ -33,12 +33,19 @@ SUFFIX: Final = "/proof"
 WINDOW: Final = timedelta(hours=PROOF_HOURS)
 
 
+def _spell_own(given: object) -> object:
+    address = spell_address(given)
+    if isinstance(address, str) and not address.startswith("https://"):
+        raise ValueError("must begin with https://")
+    return address
+
+
 class ProofRequest(BaseModel):
     """The address of the page with the token, as an author sends it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    url: ProofUrl
+    url: Annotated[ProofUrl, BeforeValidator(_spell_own)]
 
 
 def check_provable(platform: str) -> Platform:
@@ -74,7 +81,7 @@ class ProofsEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await send_answer(send, self._reply(scope, receive))
+        await send_answer(scope, send, self._reply(scope, receive))
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
         if scope["method"] == "OPTIONS":
