@@ -18,7 +18,7 @@ from kit.database import Database
 from services.commands.database import run_on_tables
 from services.commands.gate_tier import TierReport, read_gate_tier
 from services.commands.reviews.samples import wait_for_projection
-from services.commands.shared import Group, on_servers
+from services.commands.shared import Group, on_servers, read_line
 from services.commands.stopped import release_stopped
 from services.commands.terminal import clean
 from services.curator.breaking import EVERY, NEW, KnownBreaker
@@ -46,24 +46,14 @@ def command() -> None:
     """
 
 
-def _read_line(limit: int, what: str) -> object:
-    def read(_: click.Context, __: click.Parameter, value: str) -> str:
-        value = " ".join(value.split())
-        if not value or len(value) > limit or not value.isprintable():
-            raise click.BadParameter(f"must be {what} of 1 to {limit} characters")
-        return value
-
-    return read
-
-
 scope_argument = click.argument("scope")
 cause_option = click.option(
     "--cause",
     required=True,
-    callback=_read_line(LONGEST_CAUSE, "a sentence"),
+    callback=read_line(LONGEST_CAUSE, "a sentence"),
     help="What the cause was and what was done about it; this becomes public.",
 )
-by_option = click.option("--by", required=True, callback=_read_line(40, "a name"), help="Your name; it becomes public.")
+by_option = click.option("--by", required=True, callback=read_line(40, "a name"), help="Your name; it becomes public.")
 
 
 @command.command()
@@ -125,7 +115,7 @@ def close_(scope: str, cause: str, by: str, report: Path, data_dir: Path) -> Non
 @click.option(
     "--note",
     required=True,
-    callback=_read_line(LONGEST_CAUSE, "a sentence"),
+    callback=read_line(LONGEST_CAUSE, "a sentence"),
     help="Why, in a sentence for readers; it stands beside each finding.",
 )
 @on_servers

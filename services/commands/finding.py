@@ -21,7 +21,7 @@ from kit.history import StoredFact, read_history
 from kit.publisher import BusError
 from kit.servers_in_use import Servers
 from lifecycle.findings import FindingHistory, Refused, Unchanged, Wanted, change
-from services.commands.shared import Group, as_message, on_servers, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, read_line, run_on_servers
 from services.commands.terminal import clean, format_count
 from services.projector.store.load import Connection
 
@@ -90,15 +90,11 @@ def command() -> None:
 claim_argument = click.argument("claim", type=click.UUID)
 
 
-def _read_note(_: click.Context, __: click.Parameter, note: str) -> str:
-    note = " ".join(note.split())
-    if not note or len(note) > LONGEST_NOTE or not note.isprintable():
-        raise click.BadParameter(f"must be a sentence of 1 to {LONGEST_NOTE} characters")
-    return note
-
-
 note_option = click.option(
-    "--note", required=True, callback=_read_note, help="Why, in a sentence for readers; at most 500 characters."
+    "--note",
+    required=True,
+    callback=read_line(LONGEST_NOTE, "a sentence"),
+    help="Why, in a sentence for readers; at most 500 characters.",
 )
 
 

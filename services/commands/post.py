@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 import click
 
 from kit.servers_in_use import Servers
 from services.commands.erase import FAILURES, open_erasing, report
-from services.commands.shared import Group, as_message, on_servers, run_on_servers
+from services.commands.shared import Group, as_message, on_servers, read_line, run_on_servers
 from services.projector.erasure.erase import Erased
 from services.projector.erasure.root import POST
 from services.projector.store.load import Connection
+
+LONGEST_REASON: Final = 500
 
 
 @click.group(cls=Group)
@@ -26,7 +29,12 @@ def command() -> None:
 
 @command.command("erase")
 @click.argument("url_or_id")
-@click.option("--reason", required=True, help="Why; stored permanently, so it must not name a person.")
+@click.option(
+    "--reason",
+    required=True,
+    callback=read_line(LONGEST_REASON, "a reason"),
+    help="Why; stored permanently, so it must not name a person.",
+)
 @on_servers
 def erase_post(url_or_id: str, reason: str, data_dir: Path) -> None:
     """Erase everything about a post: texts, HTML, pictures, findings, and the bodies of its facts.
@@ -59,6 +67,7 @@ async def _find_post(db: Connection, url_or_id: str) -> tuple[UUID, tuple[str, .
     if not rows:
         raise click.ClickException("no post has this address; copy it from the post's page here, or give the post's id")
     if len(rows) != 1:
-        raise click.ClickException(f"{len(rows)} posts have this address; give the id of one")
+        ids = ", ".join(str(id_) for id_, _ in rows)
+        raise click.ClickException(f"{len(rows)} posts have this address; give the id of one: {ids}")
     ((id_, external_id),) = rows
     return id_, (external_id,)

@@ -94,6 +94,18 @@ def on_servers(function: Callable[P, T]) -> Callable[P, T]:
     return data_dir_option(handle_errors(function))
 
 
+def read_line(limit: int, what: str) -> Callable[[click.Context, click.Parameter, str], str]:
+    """A callback of an option that takes one line of 1 to `limit` characters."""
+
+    def read(_: click.Context, __: click.Parameter, value: str) -> str:
+        value = " ".join(value.split())
+        if not value or len(value) > limit or not value.isprintable():
+            raise click.BadParameter(f"must be {what} of 1 to {limit} characters")
+        return value
+
+    return read
+
+
 @contextmanager
 def lock_folder(folder: Path, work: str) -> Iterator[None]:
     """Keep a folder to one process. Raises: SettingsError: another one does this work there."""

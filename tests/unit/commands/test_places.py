@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from uuid import UUID
 
 import click
@@ -95,19 +96,36 @@ def test_columns_of_streams_and_consumers_stand_below_their_heads() -> None:
         assert len({len(line) for line in table.splitlines()}) == 1, table
 
 
-class Empty:
-    """A database without posts."""
+class Posts:
+    """A database with posts of one address."""
 
-    async def execute(self, *_: object) -> Empty:
+    def __init__(self, *numbers: int) -> None:
+        self.rows = [(UUID(int=number), str(number)) for number in numbers]
+
+    async def execute(self, *_: object) -> Posts:
         return self
 
     async def fetchall(self) -> list[tuple[UUID, str]]:
-        return []
+        return self.rows
 
 
-async def test_an_address_of_no_post_is_not_asked_for_the_id_of_one() -> None:
-    with pytest.raises(click.ClickException, match="no post has this address"):
-        await _find_post(Empty(), "https://news.example/a")  # type: ignore[arg-type]  # as much of it as is used
+@pytest.mark.parametrize(
+    ("posts", "said"),
+    [
+        (Posts(), "no post has this address"),
+        (Posts(1, 2), f"2 posts have this address; give the id of one: {UUID(int=1)}, {UUID(int=2)}"),
+    ],
+)
+async def test_an_address_that_is_not_of_one_post_is_refused_with_what_to_give(posts: Posts, said: str) -> None:
+    with pytest.raises(click.ClickException, match=said):
+        await _find_post(posts, "https://news.example/a")  # type: ignore[arg-type]  # as much of it as is used
+
+
+@pytest.mark.parametrize("reason", ["", " \n", "x" * 501, "a bell\x07"])
+def test_a_post_is_not_erased_without_a_written_reason(reason: str, tmp_path: Path) -> None:
+    arguments = ["post", "erase", str(UUID(int=1)), "--reason", reason, "--data-dir", str(tmp_path / "none")]
+    done = CliRunner().invoke(main, arguments)
+    assert (done.exit_code, "'--reason': must be a reason of 1 to 500 characters" in done.output) == (2, True)
 
 
 @pytest.mark.parametrize(
