@@ -315,7 +315,8 @@ async def test_a_window_of_time_counts_as_reading_everything_would(empty_url: st
                     """SELECT count(DISTINCT post_id), count(DISTINCT post_id) FILTER (WHERE claim_count > 0)
                     FROM search_document WHERE (%(platform)s::text IS NULL OR platform = %(platform)s)
                         AND checked_at >= coalesce(%(start)s::timestamptz, '-infinity')
-                        AND checked_at <= coalesce(%(end)s::timestamptz, 'infinity')""",
+                        AND date_trunc('milliseconds', checked_at)
+                            <= coalesce(date_trunc('milliseconds', %(end)s::timestamptz), 'infinity')""",
                     {"platform": platform, "start": start, "end": end},
                 )
                 told = (counted.total_investigated_posts, counted.investigated_posts_with_flags)

@@ -19,6 +19,9 @@ _METRICS: Final = """
     FROM (SELECT bool_or(claim_count > 0) AS flagged FROM search_document WHERE {where} GROUP BY post_id) post
 """
 
+_END: Final = "date_trunc('milliseconds', CAST(:end AS timestamptz)) + interval '1 millisecond'"
+"""Answers say times in whole milliseconds, so a window that ends with such a time includes all of that millisecond."""
+
 _IS_SHOWN: Final = "NOT EXISTS (SELECT FROM author WHERE id = :author AND hidden_at IS NOT NULL)"
 """Counts of all posts include those of hidden authors; the counts of a hidden author alone are 0."""
 
@@ -129,7 +132,7 @@ class Tallies(Queries):
             "platform": ("platform = :platform", platform),
             "author": (f"author_id = :author AND {_IS_SHOWN}", author),
             "start": ("checked_at >= :start", start),
-            "end": ("checked_at <= :end", end),
+            "end": (f"checked_at < {_END}", end),
         }
         used = {name: each for name, each in conditions.items() if each[1] is not None}
         where = " AND ".join(condition for condition, _ in used.values()) or "true"
