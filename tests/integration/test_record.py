@@ -260,7 +260,9 @@ async def test_what_enough_vouch_for_is_in_every_list_with_its_provenance(
     for name, text in about.items():
         if name.startswith("/sitemaps"):
             continue
-        said = "CLIENT_FALLBACK" if name in GRAPHQL_LISTS or "trpc" in name else "text reported by several readers"
+        said = (
+            "CLIENT_FALLBACK" if name in GRAPHQL_LISTS or "trpc" in name else "text reported by readers, corroborated"
+        )
         assert said.casefold() in text.casefold(), name
     assert '"corroboratedAt": "2026-' in found["search"]
     assert '"authorConfirmed": false' in found["search"]
@@ -276,7 +278,7 @@ async def test_what_enough_vouch_for_is_in_every_list_with_its_provenance(
             "@type": "Claim",
             "appearance": {
                 "@type": "CreativeWork",
-                "description": "Text reported by several readers",
+                "description": "Text reported by readers, corroborated",
                 "url": f"{FORGED.url}?first",
             },
         }

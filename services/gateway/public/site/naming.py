@@ -45,7 +45,7 @@ def describe_backing(row: BackedText, platform: str) -> str:
         case "confirmed":
             return f"text {CONFIRMATIONS.get(platform) or f'confirmed by {platform_name(platform)}'}"
         case "corroborated":
-            return "text reported by several readers"
+            return "text reported by readers, corroborated"
     return "text reported by readers, not corroborated"
 
 
