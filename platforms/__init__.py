@@ -8,10 +8,11 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from platforms.base import Platform, Prover
+from platforms.base import IdentityMismatch, Platform, Prover
 from platforms.bluesky import Bluesky
 from platforms.lesswrong import LessWrong
 from platforms.substack import Substack
+from platforms.urls import web_page
 from platforms.wikipedia import Wikipedia
 from platforms.x import X
 
@@ -37,6 +38,21 @@ def get_platform(name: str) -> Platform:
 def find_platform(name: str) -> Platform | None:
     """The site of that name; None if the name is unknown."""
     return _BY_NAME.get(name)
+
+
+def find_permalink(text: str) -> str | None:
+    """The part that all URLs of a post share, given one of them, with or without scheme; None for any other text."""
+    if len(text.split()) != 1:
+        return None
+    url = text.strip() if "://" in text else f"https://{text.strip()}"
+    try:
+        host = web_page(url).host
+        for site in PLATFORMS:
+            if any(f".{host}".endswith(f".{domain}") for domain in site.domains):
+                return site.permalink(url)
+    except IdentityMismatch:
+        pass
+    return None
 
 
 def has_proof_place(name: str) -> bool:

@@ -62,13 +62,7 @@ class CanonicalMismatch(ValueError):
     `reason` is a short code for metrics. `broken`: the site as a whole fails, not only this page.
     """
 
-    def __init__(
-        self,
-        reason: Mismatch,
-        detail: str,
-        *,
-        broken: bool = False,
-    ) -> None:
+    def __init__(self, reason: Mismatch, detail: str, *, broken: bool = False) -> None:
         super().__init__(detail)
         self.reason = reason
         self.broken = broken
@@ -224,6 +218,10 @@ class Platform(ABC):
     def is_own(self, url: str) -> bool:
         """Whether this URL is on the site's own hosts."""
         return False
+
+    def permalink(self, url: str) -> str | None:
+        """The part that all URLs of a post share, given one of them; None for other pages. Raises: IdentityMismatch."""
+        return None
 
     def article(self, html: str, external_id: str = "") -> Fragment:
         """Parse the post's HTML and remove what is not the article. Raises: UnparseableHtml."""

@@ -121,6 +121,11 @@ class Bluesky(Platform):
         """Whether this URL is on the site itself; requests to other hosts must be answered by those hosts."""
         return is_host_of(url, "bsky.app", ".bsky.app")
 
+    def permalink(self, url: str) -> str | None:
+        """The path with the record key: links name the author by handle, stored URLs by DID."""
+        path = _PATH.fullmatch(web_page(url).path)
+        return None if path is None else f"/post/{path[2]}"
+
     def address(self, observation: Observation) -> str:
         """The post's URL with DID and record key: a handle can pass to another account."""
         did, _, key = observation.post.external_id.partition("/")

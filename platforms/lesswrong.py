@@ -144,6 +144,11 @@ class LessWrong(Platform):
         """Whether this URL is on the site, with or without `www.`."""
         return is_host_of(url, "www.lesswrong.com", "lesswrong.com")
 
+    def permalink(self, url: str) -> str | None:
+        """The path with the id, without the slug."""
+        path = _PATH.fullmatch(web_page(url).path)
+        return None if path is None else f"/posts/{path[1]}"
+
     def address(self, observation: Observation) -> str:
         """The post's URL with its id only: the slug is a reader's, not yet confirmed."""
         return f"https://www.lesswrong.com/posts/{observation.post.external_id}"

@@ -39,6 +39,7 @@ from platforms.stored import StoredMetadata
 from platforms.urls import check_segment, decode_component, find_host, parse_url, web_page
 
 _PATH = re.compile(r"/p/([^/]+)(?:/.*)?")
+_SHARED_PATH = re.compile(r"/pub/([^/]+)/p/([^/]+)(?:/.*)?")
 _PUBLICATION = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _DIGITS = re.compile("[0-9]+")
 _DOMAIN: Final = ".substack.com"
@@ -146,6 +147,14 @@ class Substack(Platform):
         if stated.elsewhere is not None or confirmed.post != answer.post:
             raise CanonicalMismatch("other_host", "the site does not confirm the answer of another host")
         return confirmed
+
+    def permalink(self, url: str) -> str | None:
+        """The post's page at the publication's host, also for links that the site's app shares."""
+        page = web_page(url)
+        if shared := _SHARED_PATH.fullmatch(page.path):
+            return f"{shared[1]}{_DOMAIN}/p/{shared[2]}"
+        path = _PATH.fullmatch(page.path)
+        return None if path is None else f"{page.host}/p/{path[1]}"
 
     def address(self, observation: Observation) -> str:
         """The reader's URL if it is under Substack's domain, else the post's URL there.

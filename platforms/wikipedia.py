@@ -154,12 +154,20 @@ class Wikipedia(Platform):
         if title is None:
             url = _page(language, f"?curid={page_id}")
             return CanonicalAnswer(post, html, revision_id, url, metadata | {"title": None})
-        path = f"wiki/{quote(title, safe=_OF_TITLES)}"
-        return CanonicalAnswer(post, html, revision_id, _page(language, path), metadata | {"title": title})
+        url = _page(language, _title_path(title))
+        return CanonicalAnswer(post, html, revision_id, url, metadata | {"title": title})
 
     def is_own(self, url: str) -> bool:
         """Whether this URL is on Wikipedia, in any language, since Wikipedia redirects old language codes."""
         return is_host_of(url, ".wikipedia.org")
+
+    def permalink(self, url: str) -> str | None:
+        """The article's URL on its language's main host, without scheme and section."""
+        page = parse_article_url(url)
+        if page is None:
+            return None
+        path = f"?curid={page.page_id}" if page.title is None else _title_path(page.title)
+        return f"{page.language}.wikipedia.org/{path}"
 
     def address(self, observation: Observation) -> str:
         """The article's URL with its page id only, on the reader's host: the title is a reader's, not yet confirmed."""
@@ -220,6 +228,10 @@ class Wikipedia(Platform):
 
 def _page(language: str, path: str) -> str:
     return f"https://{language}.wikipedia.org/{path}"
+
+
+def _title_path(title: str) -> str:
+    return f"wiki/{quote(title, safe=_OF_TITLES)}"
 
 
 def _display_title(html: str | None, limit: int = _TITLE_HTML) -> str | None:

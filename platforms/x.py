@@ -72,6 +72,11 @@ class X(Platform):
         """The reader's URL, normalised and without its fragment."""
         return address(observation.url)
 
+    def permalink(self, url: str) -> str | None:
+        """The path with the status id: handles change, and the site has two names."""
+        path = _PATH.fullmatch(web_page(url).path)
+        return None if path is None else f"/status/{path[2]}"
+
     def fields_of_id(self, external_id: str) -> Metadata:
         """The status id, as metadata."""
         return {"tweet_id": external_id}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from html import unescape
+from html import escape, unescape
 from html.parser import HTMLParser
 
 import httpx
@@ -74,6 +74,15 @@ async def test_the_list_is_searched_filtered_and_paged(http: httpx.AsyncClient) 
         assert (response.status_code, 'role="alert"' in response.text) == (400, True)
     moved = await http.get(f"/corrections/{MOON.investigation_id}")
     assert (moved.status_code, moved.headers["location"]) == (308, page_of(MOON))
+
+
+async def test_a_shared_link_finds_its_post(http: httpx.AsyncClient) -> None:
+    number = TWEET.url.rpartition("/")[2]
+    for link in (TWEET.url, f"https://twitter.com/renamed/status/{number}?s=46&t=abc", f"x.com/i/status/{number}#m"):
+        for order in ("", "newest"):
+            page = (await http.get("/corrections", params={"q": link, "order": order})).text
+            assert re.findall(r'<h2><a href="([^"]+)"', page) == [page_of(TWEET)], link
+            assert escape(link) in page, "what was searched for is repeated as it was entered"
 
 
 async def test_words_bring_the_best_first_and_say_how_many(http: httpx.AsyncClient, database_url: str) -> None:

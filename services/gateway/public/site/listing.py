@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Final
 from urllib.parse import urlencode
 
+from platforms import find_permalink
 from services.gateway.public.highlight import Highlight, find_highlights
 from services.gateway.public.site import naming
 from services.gateway.public.site.cards import PAGE, CardView
@@ -74,7 +75,7 @@ async def list_corrections(record: PublicRecord, query: ListQuery) -> Values:
         "refusal": None,
     }
     try:
-        text = normalise_words(query.words) if query.words else None
+        text = normalise_words(find_permalink(query.words) or query.words) if query.words else None
         async with record.open() as session:
             hits, found = await _find(session, query, text)
             values["cards"] = await _load_cards(session, hits[:PAGE], text)
