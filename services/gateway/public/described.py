@@ -50,6 +50,13 @@ _STORED: Final[Schema] = {"appeal_id": _TEXT, "page": _TEXT}
 _APPEAL: Final[Schema] = {"type": "object", "required": [*_STORED], "properties": _STORED | {"token": _TEXT}}
 _OFFERED: Final[Schema] = {"type": "object", "required": ["page"], "properties": {"page": _TEXT}}
 
+_FOREIGN_FORM: Final[Schema] = {
+    "403": {
+        "description": "A form that is not on a page of this server",
+        "content": {"text/plain": {"schema": _TEXT}},
+    }
+}
+
 
 def describe_public(schema: Schema, *, publishers: bool) -> Schema:
     """Add the public routes without FastAPI to an OpenAPI document, in place. `publishers`: the catalogue is on."""
@@ -67,7 +74,6 @@ def describe_public(schema: Schema, *, publishers: bool) -> Schema:
 def _appeals() -> Schema:
     refusals = {
         "400": "The body is not valid, or names findings that do not stand",
-        "403": "A form that is not on a page of this server",
         "404": "There is no finished investigation with this id",
         "409": "An appeal against this investigation is open already",
         "413": "The request is too large",
@@ -83,14 +89,17 @@ def _appeals() -> Schema:
         "is by the post's author, or by a contributor where there are many; they prove it by publishing the `token` "
         "of the answer where only they can, and naming that page.",
         "requestBody": {"required": True, "content": json_content({"$ref": REF.format(model=AppealRequest.__name__)})},
-        "responses": {"201": {"description": "The appeal", "content": json_content(_APPEAL)}, **refuse(refusals)},
+        "responses": {
+            "201": {"description": "The appeal", "content": json_content(_APPEAL)},
+            **refuse(refusals),
+            **_FOREIGN_FORM,
+        },
     }
 
 
 def _proofs() -> Schema:
     refusals = {
         "400": "The body is not valid, or the page cannot be the author's",
-        "403": "A form, and not on a page of this server",
         "404": "There is no appeal with this id that claims to be the author's",
         "409": "The author is proven already",
         "410": "The token has expired",
@@ -111,6 +120,7 @@ def _proofs() -> Schema:
         "responses": {
             "202": {"description": "The page will be checked", "content": json_content(_OFFERED)},
             **refuse(refusals),
+            **_FOREIGN_FORM,
         },
     }
 

@@ -37,7 +37,7 @@ async def problems(bench: Bench, response: httpx.Response) -> list[str]:
     schema = described[media_type]["schema"]
     if "$ref" in schema:
         schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    return list(misfits(schema, response.json()))
+    return list(misfits(schema, response.text if media_type == "text/plain" else response.json()))
 
 
 def misfits(schema: dict[str, Any], value: Any) -> Iterator[str]:

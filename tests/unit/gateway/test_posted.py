@@ -35,7 +35,7 @@ async def test_a_failure_is_answered_in_words(failure: Exception, status: int, s
         raise failure
 
     with capture_logs() as logs:
-        await send_answer(send, fail())
+        await send_answer({"headers": []}, send, fail())
     assert sent[0]["status"] == status
     assert [line["reason"] for line in logs] == ([str(failure)] if status == 503 else [])
     message = orjson.loads(sent[1]["body"])["message"]
@@ -53,8 +53,8 @@ async def test_a_network_may_send_so_much_and_then_one_a_minute_whatever_comes_o
         try:
             await posted.read(scope, receive)
         except Refusal as refusal:
-            waits.append(dict(refusal.reply.headers).get(b"retry-after"))
-            return refusal.reply.status
+            waits.append(dict(refusal.headers).get(b"retry-after"))
+            return refusal.status
         return 200
 
     async def receive() -> MutableMapping[str, Any]:
@@ -112,4 +112,4 @@ async def test_a_body_is_read_even_if_it_is_refused(method: str, kind: bytes, at
     left = [b"x"] * 3
     with pytest.raises(Refusal) as refusal:
         await posted.read(scope, receive)
-    assert (refusal.value.reply.status, left) == (status, [])
+    assert (refusal.value.status, left) == (status, [])

@@ -341,9 +341,8 @@ async def test_errors_without_number_are_counted_and_not_described() -> None:
     ]
     assert len(few) == ISSUES_SHOWN
     assert many == [{"path": [], "message": f"There are {MAX_ERRORS + 1} errors in it"}]
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(Refusal, match="errors in it"):
         parse(AppealRequest, name(MAX_ERRORS))
-    assert b"errors in it" in refused.value.reply.body
     with pytest.raises(ValidationError) as invalid:
         TypeAdapter(BatchQuestion).validate_json(name(MAX_ERRORS))
     assert from_validation(invalid.value).details == {"issues": [{**many[0], "path": ""}]}
