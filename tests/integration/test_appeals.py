@@ -140,7 +140,7 @@ async def test_a_flood_of_appeals_is_three_a_day(published: Published) -> None:
         status, answer = await appeal(published)
         assert status == 201
         await published.tell()
-        decided = await decide(published, answer["appeal_id"], "DISMISSED", decided)
+        decided = await decide(published, answer["appeal_id"], "REFUSED", decided)
     for _ in range(5):
         refused = await published.running.http.post("/v1/appeals", json=SAID)
         assert (refused.status_code, "3 appeals a day" in refused.json()["message"]) == (429, True)
@@ -157,7 +157,26 @@ async def test_of_two_appeals_that_come_at_once_one_counts(published: Published)
     (answer,) = (body for status, body in answers if status == 201)
     await decide(published, answer["appeal_id"], "DISMISSED")
     elsewhere = {"investigation_id": str(MOON.investigation_id), "claim_ids": [str(MOON.claim(0)[0])]}
-    assert [(await appeal(published, **each))[0] for each in ({}, elsewhere)] == [201, 201]
+    again = {"links": ["https://glass.example/other"]}
+    assert [(await appeal(published, **each))[0] for each in (again, elsewhere)] == [201, 201]
+
+
+@pytest.mark.requirement("TR-37")
+async def test_what_was_dismissed_is_taken_again_only_with_a_page_that_nothing_named(published: Published) -> None:
+    """TR-37: Appeals are few, short and name what they are about, and authors come first"""
+    missed = {"kind": "FALSE_NEGATIVE", "claim_ids": []}
+    _, answer = await appeal(published)
+    await published.tell()
+    decided = await decide(published, answer["appeal_id"], "DISMISSED")
+    for links in ([], SAID["links"]):
+        status, refused = await appeal(published, links=links)
+        assert (status, "no appeal has named yet" in refused["message"]) == (400, True)
+    status, answer = await appeal(published, **missed)
+    assert status == 201, "it is about something else"
+    await published.tell()
+    await decide(published, answer["appeal_id"], "DISMISSED", decided)
+    assert (await appeal(published, **missed))[0] == 400
+    assert (await appeal(published, links=[*SAID["links"], "https://glass.example/more"]))[0] == 201
 
 
 async def test_appeals_count_for_their_own_network_and_for_a_day(published: Published) -> None:
@@ -172,7 +191,7 @@ async def test_appeals_count_for_their_own_network_and_for_a_day(published: Publ
             (event.range_key, now, 0),
             (uuid4().hex, now - DAY, 0),
         ):
-            target = await session.appeals.target(MOON.investigation_id, network, since)
+            target = await session.appeals.target(MOON.investigation_id, (), network, since)
             assert target is not None
             assert (len(target.recent), target.is_open) == (counted, False)
     await database.close()

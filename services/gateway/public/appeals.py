@@ -101,7 +101,9 @@ class AppealsEndpoint:
     async def _open(self, wanted: AppealRequest, network: str, *, is_form: bool) -> Reply:
         range_key = derive_ip_range_key(network)
         async with self._record.open() as session:
-            target = await session.appeals.target(wanted.investigation_id, range_key, self._clock.now() - DAY)
+            target = await session.appeals.target(
+                wanted.investigation_id, wanted.claim_ids, range_key, self._clock.now() - DAY
+            )
         if target is None:
             raise Refusal(404, "There is no finished investigation with this id.")
         if not target.claims.issuperset(wanted.claim_ids):
@@ -110,6 +112,8 @@ class AppealsEndpoint:
             check_by_author(target, has_statement=wanted.statement is not None)
         if target.is_open:
             raise Refusal(409, "An appeal against this investigation is open already.")
+        if target.is_dismissed and not wanted.by_author and target.links.issuperset(wanted.links):
+            raise Refusal(400, "links: this objection was dismissed before; name a page that no appeal has named yet.")
         self._admit(target.recent, network)
         event = AppealOpened(
             follows=target.newest,

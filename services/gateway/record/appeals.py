@@ -20,6 +20,15 @@ _TARGET: Final = sql("""
         coalesce((SELECT max(a.sequence) FROM appeal a WHERE a.investigation_id = d.investigation_id), 0) AS newest,
         p.platform, w.platform_user_id AS author, h.confirmed IS TRUE AS is_confirmed,
         EXISTS (SELECT FROM appeal a WHERE a.investigation_id = d.investigation_id AND a.outcome IS NULL) AS is_open,
+        EXISTS (
+            SELECT FROM appeal a WHERE a.investigation_id = d.investigation_id AND a.outcome = 'DISMISSED'
+                AND (jsonb_exists_any(a.claims, CAST(:claims AS text[]))
+                    OR a.claims = '[]' AND cardinality(CAST(:claims AS text[])) = 0)
+        ) AS is_dismissed,
+        ARRAY(
+            SELECT DISTINCT jsonb_array_elements_text(a.links) FROM appeal a
+            WHERE a.investigation_id = d.investigation_id
+        ) AS links,
         ARRAY(SELECT a.opened_at FROM appeal a WHERE a.range_key = :range_key AND a.opened_at > :since
             ORDER BY a.opened_at DESC) AS recent
     FROM investigation_doc d JOIN investigation i ON i.id = d.investigation_id AND i.origin <> 'CONTROL'
@@ -100,6 +109,8 @@ class AppealTarget:
     author: str | None
     is_confirmed: bool
     is_open: bool
+    is_dismissed: bool
+    links: frozenset[str]
     recent: tuple[datetime, ...]
 
 
@@ -193,9 +204,14 @@ class VariantAppeals(AppealCounts):
 class Appeals(Queries):
     """Queries of appeals."""
 
-    async def target(self, investigation_id: UUID, range_key: str, since: datetime) -> AppealTarget | None:
-        """The result with this id, and what limits appeals against it."""
-        return await self._one(AppealTarget, _TARGET, id=investigation_id, range_key=range_key, since=since)
+    async def target(
+        self, investigation_id: UUID, claims: Sequence[UUID], range_key: str, since: datetime
+    ) -> AppealTarget | None:
+        """The result with this id, and what limits appeals against it that are about these findings."""
+        about = [str(claim) for claim in claims]
+        return await self._one(
+            AppealTarget, _TARGET, id=investigation_id, claims=about, range_key=range_key, since=since
+        )
 
     async def provable(self, appeal_id: UUID) -> ProvableAppeal | None:
         """The appeal with this id, if it claims to be the author's and the site names who that is."""
