@@ -7,6 +7,7 @@
 import type { GivenCall, ModelProblem, Reply } from './chat_format';
 
 type Fields = Readonly<Record<string, unknown>>;
+type Call = { -readonly [Part in keyof GivenCall]: GivenCall[Part] };
 
 /** Statuses that matter to the reader even where they come within an answer. */
 const TELLING: readonly unknown[] = [401, 402, 403, 429];
@@ -14,7 +15,9 @@ const LINE_END = /\r\n|\n|\r(?!$)/;
 
 export class Assembly {
   readonly #decoder = new TextDecoder();
-  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
+  readonly #calls: [index: number, call: Call][] = [];
+  /** The newest call of each index. */
+  readonly #open = new Map<number, Call>();
   #isDocument: boolean | null = null;
   /** The incomplete rest: a document, or a line. */
   #rest = '';
@@ -42,7 +45,7 @@ export class Assembly {
     }
     if (this.#problem !== null) return this.#problem;
     if (!this.#isReply) return { kind: 'broken' };
-    const calls: GivenCall[] = [...this.#calls].sort(([one], [other]) => one - other).map(([, call]) => call);
+    const calls = this.#calls.toSorted(([one], [other]) => one - other).map(([, call]) => call);
     const reply = { content: this.#content, reasoning: this.#reasoning, finish: this.#finish, refused: this.#refused };
     return { ...reply, calls };
   }
@@ -92,15 +95,31 @@ export class Assembly {
   }
 
   #join(given: unknown, at: number): void {
-    const call = asFields(given);
-    const { name, arguments: more } = asFields(call.function);
-    const index = typeof call.index === 'number' ? call.index : at;
-    const known = this.#calls.get(index) ?? { id: '', name: '', arguments: '' };
-    known.id ||= textOf(call.id);
-    known.name ||= textOf(name);
-    known.arguments += typeof more === 'object' && more !== null ? JSON.stringify(more) : textOf(more);
-    this.#calls.set(index, known);
+    const piece = asFields(given);
+    const { name, arguments: more } = asFields(piece.function);
+    const index = typeof piece.index === 'number' ? piece.index : at;
+    const next: Call = {
+      id: textOf(piece.id),
+      name: textOf(name),
+      arguments: typeof more === 'object' && more !== null ? JSON.stringify(more) : textOf(more),
+    };
+    const call = this.#open.get(index);
+    if (call === undefined || beginsAnother(call, next)) {
+      this.#open.set(index, next);
+      this.#calls.push([index, next]);
+      return;
+    }
+    call.id ||= next.id;
+    call.name ||= next.name;
+    call.arguments += next.arguments;
   }
+}
+
+/** Whether a piece with the index of a call begins another one: Ollama, among others, gives every call the index 0. */
+function beginsAnother(call: Call, next: Call): boolean {
+  if (next.name === '') return false;
+  if (next.id !== '' && call.id !== '') return next.id !== call.id;
+  return next.arguments !== '' && parse(call.arguments) !== null;
 }
 
 function problemOf(code: unknown): ModelProblem {

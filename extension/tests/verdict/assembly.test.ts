@@ -71,6 +71,32 @@ const SAID: readonly [name: string, text: string, reply: Reply][] = [
     { ...NOTHING, calls: CALLS, finish: 'tool_calls' },
   ],
   [
+    'calls that all have the same place',
+    events(
+      delta({ tool_calls: [part(0, 'a', 'web_search', '{"query":"Brücke"}')] }),
+      delta({ tool_calls: [part(0, 'b', 'web_search', '{"que')] }),
+      delta({ tool_calls: [part(0, 'b', 'web_search', 'ry":"pont"}')] }),
+      delta({}, 'tool_calls'),
+    ),
+    { ...NOTHING, calls: CALLS, finish: 'tool_calls' },
+  ],
+  [
+    'calls in chunks of their own, without a place or an id',
+    events(
+      ...CALLS.map((call) => delta({ tool_calls: [{ function: { name: call.name, arguments: call.arguments } }] })),
+    ),
+    { ...NOTHING, calls: CALLS.map((call) => ({ ...call, id: '' })) },
+  ],
+  [
+    'a call whose name comes again with each piece',
+    events(
+      delta({ tool_calls: [part(0, '', 'web_search', '{"query":')] }),
+      delta({ tool_calls: [part(0, '', 'web_search', '"pont"}')] }),
+      delta({ tool_calls: [part(0, '', 'web_search', '')] }),
+    ),
+    { ...NOTHING, calls: [{ id: '', name: 'web_search', arguments: '{"query":"pont"}' }] },
+  ],
+  [
     'an empty list of calls',
     events(delta({ content: 'a', tool_calls: [] }, 'stop')),
     { ...NOTHING, content: 'a', finish: 'stop' },
