@@ -99,6 +99,7 @@ export class Assembly {
     const { name, arguments: more } = asFields(piece.function);
     const index = typeof piece.index === 'number' ? piece.index : at;
     const next: Call = {
+      ...(piece.extra_content === undefined ? {} : { extra: piece.extra_content }),
       id: textOf(piece.id),
       name: textOf(name),
       arguments: typeof more === 'object' && more !== null ? JSON.stringify(more) : textOf(more),
@@ -112,6 +113,7 @@ export class Assembly {
     call.id ||= next.id;
     call.name ||= next.name;
     call.arguments += next.arguments;
+    call.extra ??= next.extra;
   }
 }
 

@@ -5,6 +5,7 @@ export interface ToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+  readonly extra_content?: unknown;
 }
 
 export type ChatMessage =
@@ -50,6 +51,8 @@ export interface GivenCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
+  /** What a server wants back with the call: Google's models sign their thoughts, and refuse calls without. */
+  readonly extra?: unknown;
 }
 
 /** Why a request has no answer. */

@@ -171,7 +171,12 @@ function beginSearching(progress: Progress, content: string, given: readonly Giv
   const message: ChatMessage = {
     role: 'assistant',
     content,
-    tool_calls: calls.map(({ id, name, sent }) => ({ id, type: 'function', function: { name, arguments: sent } })),
+    tool_calls: calls.map(({ id, name, sent, extra }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: sent },
+      ...(extra === undefined ? {} : { extra_content: extra }),
+    })),
   };
   return continueSearching({ ...progress, messages: [...progress.messages, message] }, calls, 0, []);
 }

@@ -13,6 +13,7 @@ export interface KeptCall {
   readonly query: string | null;
   /** The arguments as they go back to the server, which may parse them. */
   readonly sent: string;
+  readonly extra?: unknown;
 }
 
 export type Plan = { readonly ok: true; readonly query: string } | { readonly ok: false; readonly error: string };
@@ -33,7 +34,8 @@ export function keepCalls(given: readonly GivenCall[], before: readonly ChatMess
     taken.add(id);
     const read = parseObject(call.arguments);
     const query = typeof read?.query === 'string' ? cut(collapse(wellFormed(read.query)), LIMITS.queryCharacters) : '';
-    return { id, name: call.name, query: query || null, sent: read === null ? '{}' : call.arguments };
+    const sent = read === null ? '{}' : call.arguments;
+    return { id, name: call.name, query: query || null, sent, extra: call.extra };
   });
 }
 

@@ -34,6 +34,7 @@ const CALLS = [
   { id: 'a', name: 'web_search', arguments: '{"query":"Brücke"}' },
   { id: 'b', name: 'web_search', arguments: '{"query":"pont"}' },
 ];
+const CALL = part(0, 'b', 'web_search', '{"query":"pont"}') as object;
 const SAID: readonly [name: string, text: string, reply: Reply][] = [
   [
     'a stream',
@@ -86,6 +87,11 @@ const SAID: readonly [name: string, text: string, reply: Reply][] = [
       ...CALLS.map((call) => delta({ tool_calls: [{ function: { name: call.name, arguments: call.arguments } }] })),
     ),
     { ...NOTHING, calls: CALLS.map((call) => ({ ...call, id: '' })) },
+  ],
+  [
+    'a call with something that is to go back with it',
+    events(delta({ tool_calls: [{ ...CALL, extra_content: { google: { thought_signature: 'c2ln' } } }] })),
+    { ...NOTHING, calls: [{ ...CALLS[1]!, extra: { google: { thought_signature: 'c2ln' } } }] },
   ],
   [
     'a call whose name comes again with each piece',
