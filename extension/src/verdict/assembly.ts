@@ -24,6 +24,7 @@ export class Assembly {
   #data: string[] = [];
   #content = '';
   #reasoning = '';
+  readonly #thoughts: Fields[] = [];
   #finish: string | null = null;
   #refused = false;
   #problem: ModelProblem | null = null;
@@ -47,7 +48,7 @@ export class Assembly {
     if (!this.#isReply) return { kind: 'broken' };
     const calls = this.#calls.toSorted(([one], [other]) => one - other).map(([, call]) => call);
     const reply = { content: this.#content, reasoning: this.#reasoning, finish: this.#finish, refused: this.#refused };
-    return { ...reply, calls };
+    return this.#thoughts.length === 0 ? { ...reply, calls } : { ...reply, calls, thoughts: this.#thoughts };
   }
 
   #take(text: string): void {
@@ -90,8 +91,19 @@ export class Assembly {
     const said = asFields(choice.delta ?? choice.message);
     this.#content += textOf(said.content);
     this.#reasoning += textOf(said.reasoning_content ?? said.reasoning);
+    if (Array.isArray(said.reasoning_details))
+      (said.reasoning_details as unknown[]).forEach((each) => this.#think(each));
     if (textOf(said.refusal) !== '') this.#refused = true;
     if (Array.isArray(said.tool_calls)) (said.tool_calls as unknown[]).forEach((call, at) => this.#join(call, at));
+  }
+
+  /** Keep what goes back, with the pieces of one text put together again. */
+  #think(given: unknown): void {
+    const piece = asFields(given);
+    const last = this.#thoughts.at(-1);
+    const goesOn = piece.type === 'reasoning.text' && last?.type === piece.type && last.index === piece.index;
+    if (goesOn) this.#thoughts.pop();
+    this.#thoughts.push(goesOn ? { ...last, ...piece, text: textOf(last.text) + textOf(piece.text) } : piece);
   }
 
   #join(given: unknown, at: number): void {

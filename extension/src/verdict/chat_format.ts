@@ -10,7 +10,12 @@ export interface ToolCall {
 
 export type ChatMessage =
   | { readonly role: 'system' | 'user'; readonly content: string }
-  | { readonly role: 'assistant'; readonly content: string; readonly tool_calls?: readonly ToolCall[] }
+  | {
+      readonly role: 'assistant';
+      readonly content: string;
+      readonly tool_calls?: readonly ToolCall[];
+      readonly reasoning_details?: readonly unknown[];
+    }
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
 
 export interface SearchTool {
@@ -41,6 +46,8 @@ export interface Reply {
   /** What servers put beside the content: thoughts, or the answer itself. */
   readonly reasoning: string;
   readonly calls: readonly GivenCall[];
+  /** Signed or encrypted, to go back with the calls: through OpenRouter, Google's models refuse calls without them. */
+  readonly thoughts?: readonly unknown[];
   /** Null where the server gave none. */
   readonly finish: string | null;
   readonly refused: boolean;

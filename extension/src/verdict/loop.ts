@@ -142,13 +142,13 @@ function ask(state: Asking, request: number): Step {
 function onAnswer(state: Asking, answer: ModelAnswer): Step {
   if (!answer.ok) return onProblem(state, answer.problem);
   const { progress, form } = state;
-  const { content, reasoning, calls, finish, refused } = answer.reply;
+  const { content, reasoning, calls, thoughts, finish, refused } = answer.reply;
   const learned: Effect[] = form === 'plain' && progress.setup.takesFormat ? [{ kind: 'remember_no_format' }] : [];
   const after = (step: Step): Step => ({ ...step, effects: [...learned, ...step.effects] });
   if (refused || finish === 'content_filter') {
     return after(fail({ code: 'model_refused', host: progress.setup.host }));
   }
-  if (form === 'open' && calls.length > 0) return beginSearching(progress, content, calls);
+  if (form === 'open' && calls.length > 0) return beginSearching(progress, content, calls, thoughts);
   const found = salvageReply(content, reasoning);
   if (found !== null) return after(end({ at: 'done', card: cardOf(progress, found) }));
   if (form === 'open') return askForced(progress, content);
@@ -166,7 +166,12 @@ function onProblem(state: Asking, problem: ModelProblem): Step {
   return { state: again, effects: [{ kind: 'ask', body: bodyOf(again) }] };
 }
 
-function beginSearching(progress: Progress, content: string, given: readonly GivenCall[]): Step {
+function beginSearching(
+  progress: Progress,
+  content: string,
+  given: readonly GivenCall[],
+  thoughts: readonly unknown[] | undefined,
+): Step {
   const calls = keepCalls(given, progress.messages);
   const message: ChatMessage = {
     role: 'assistant',
@@ -177,6 +182,7 @@ function beginSearching(progress: Progress, content: string, given: readonly Giv
       function: { name, arguments: sent },
       ...(extra === undefined ? {} : { extra_content: extra }),
     })),
+    ...(thoughts === undefined ? {} : { reasoning_details: thoughts }),
   };
   return continueSearching({ ...progress, messages: [...progress.messages, message] }, calls, 0, []);
 }

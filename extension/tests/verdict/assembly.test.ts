@@ -94,6 +94,26 @@ const SAID: readonly [name: string, text: string, reply: Reply][] = [
     { ...NOTHING, calls: [{ ...CALLS[1]!, extra: { google: { thought_signature: 'c2ln' } } }] },
   ],
   [
+    'thoughts that are to go back, in pieces',
+    events(
+      delta({ reasoning_details: [{ type: 'reasoning.text', text: 'so ', index: 0, format: 'x' }] }),
+      delta({ reasoning_details: [{ type: 'reasoning.text', text: 'be it', index: 0, signature: 'c2ln' }] }),
+      delta({ reasoning_details: [{ type: 'reasoning.text', text: 'or', index: 1 }] }),
+      delta({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'a', index: 1 }], tool_calls: [CALL] }),
+      delta({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'b', index: 1 }] }),
+    ),
+    {
+      ...NOTHING,
+      calls: [CALLS[1]!],
+      thoughts: [
+        { type: 'reasoning.text', text: 'so be it', index: 0, format: 'x', signature: 'c2ln' },
+        { type: 'reasoning.text', text: 'or', index: 1 },
+        { type: 'reasoning.encrypted', data: 'a', index: 1 },
+        { type: 'reasoning.encrypted', data: 'b', index: 1 },
+      ],
+    },
+  ],
+  [
     'a call whose name comes again with each piece',
     events(
       delta({ tool_calls: [part(0, '', 'web_search', '{"query":')] }),
