@@ -23,6 +23,7 @@ from contracts.jobs.requests import AnalyzeRequest
 from contracts.jobs.words import RequestWords
 from contracts.v1 import CreditPosted, JobIdempotencyKeyBound, JobRequested, OnceEvent
 from contracts.v1.ids import idempotency_id
+from contracts.v1.job import AuditOptions, Mode
 from contracts.v1.parts import EphemeralRef
 from kit.clock import Clock
 from kit.history import StoredFact
@@ -108,7 +109,7 @@ class Intake:
             maximum_cost=expected.maximum,
             cost_breakdown=expected.costs,
             cache_info=expected.cache,
-            mode="credit" if _pays(booked) else "cache_only",
+            mode="credit" if _pays(booked, job.options) else "cache_only",
             credit_remaining=balance.period.left(terms_of(principal.account).limit_micro_usd),
             would_be_accepted=not isinstance(booked, Refused),
         )
@@ -178,7 +179,7 @@ class Intake:
     def _request(
         self, order: Order, job: NewJob, booked: CreditPosted, ref: EphemeralRef, now: datetime
     ) -> JobRequested:
-        request, in_credit = order.request, _pays(booked)
+        request, in_credit = order.request, _pays(booked, job.options)
         text = request.input_text
         return JobRequested(
             job_id=job.job_id,
@@ -265,14 +266,17 @@ def _write_words(job_id: UUID, request: AnalyzeRequest) -> str:
     ).model_dump_json()
 
 
-def _pays(booked: CreditPosted | Refused) -> bool:
-    """Whether the job is of mode CREDIT; one that is refused would be."""
-    return isinstance(booked, Refused) or booked.entry == "RESERVED"
+def _pays(booked: CreditPosted | Refused, options: AuditOptions) -> bool:
+    """Whether the job is of mode CREDIT, or would be if it were not refused."""
+    if isinstance(booked, Refused):
+        return options.cache_preference != "CACHE_ONLY" and booked.why != "EXTRACTION_QUOTA"
+    return booked.entry == "RESERVED"
 
 
 def _expect(job: NewJob, booked: CreditPosted | Refused, forecast: Forecast) -> Expectation:
     reserved = compute_most(job.prices, job.options) if isinstance(booked, Refused) else booked.micro_usd
-    return expect(job.options, job.prices, "CREDIT" if _pays(booked) else "CACHE_ONLY", reserved, forecast)
+    mode: Mode = "CREDIT" if _pays(booked, job.options) else "CACHE_ONLY"
+    return expect(job.options, job.prices, mode, reserved, forecast)
 
 
 def _describe(requested: JobRequested, expected: Expectation, now: datetime) -> JobAccepted:

@@ -13,7 +13,7 @@ import pytest
 
 from contracts.jobs.answers import Estimate, JobAccepted, JobRepeated
 from contracts.jobs.ids import format_job_id, parse_job_id
-from contracts.jobs.problems import CreditLimitReached
+from contracts.jobs.problems import CreditLimitReached, ProblemCode
 from contracts.jobs.words import RequestWords
 from contracts.v1 import CreditPosted, Event, JobEnded, JobIdempotencyKeyBound, JobRequested
 from kit.history import StoredFact
@@ -393,6 +393,20 @@ async def test_an_estimate_buys_and_stores_nothing() -> None:
     estimate = Estimate.model_validate_json((await send(bench, "POST", "/v1/estimate", body)).content)
     assert (estimate.mode, estimate.maximum_cost, estimate.would_be_accepted) == ("cache_only", 0, True)
     assert stored(bench) == [CreditPosted]
+
+
+@pytest.mark.parametrize("refusal", ["EXTRACTION_QUOTA", "TOO_MANY_OPEN_JOBS"])
+async def test_what_may_only_use_the_cache_is_estimated_at_no_cost_while_it_is_refused(refusal: ProblemCode) -> None:
+    bench = opened()
+    body = ARTICLE | {"options": {"cache_preference": "cache_only"}}
+    for _ in range(50 if refusal == "EXTRACTION_QUOTA" else 5):
+        job = await start(bench, body)
+        if refusal == "EXTRACTION_QUOTA":
+            close(bench, job)
+    problem(await analyze(bench, body), refusal)
+    estimate = Estimate.model_validate_json((await send(bench, "POST", "/v1/estimate", body)).content)
+    assert (estimate.mode, estimate.estimated_cost, estimate.maximum_cost) == ("cache_only", 0, 0)
+    assert not estimate.would_be_accepted
 
 
 @pytest.mark.requirement("FH-13")
