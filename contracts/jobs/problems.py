@@ -188,13 +188,16 @@ def describe_problem(
     page_origin: str,
     correlation: UUID,
 ) -> ProblemDocument:
-    """The body of an error. `status`: None for the code's default."""
+    """The body of an error. `status`: None for the code's default.
+
+    `detail` is the code's advice where the message only repeats the title: most callers never open the page of `type`.
+    """
     kind = PROBLEMS[code]
     return ProblemDocument(
         type=f"{page_origin}/problems/{slug_of(code)}",
         title=kind.title,
         status=kind.statuses[0] if status is None else status,
-        detail=message,
+        detail=kind.advice if message == kind.title else message,
         instance=f"urn:uuid:{correlation}",
         error=ErrorBody(code=code, message=message, details=dict(details)),
     )

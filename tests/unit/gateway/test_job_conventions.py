@@ -259,7 +259,7 @@ def test_every_error_has_both_shapes(code: ProblemCode, status: int) -> None:
         "type": f"{ORIGIN}/problems/{slug_of(code)}",
         "title": PROBLEMS[code].title,
         "status": status,
-        "detail": PROBLEMS[code].title,
+        "detail": PROBLEMS[code].advice,
         "instance": f"urn:uuid:{CORRELATION}",
     }
     ProblemDocument.model_validate_json(reply.body)
