@@ -80,7 +80,9 @@ Code = Annotated[str, _lenient(_read_code)]
 Share = Annotated[Decimal | None, BeforeValidator(_read_share)]
 Lines = Annotated[tuple[Line, ...], BeforeValidator(_read_texts)]
 Quotes = Annotated[tuple[Paragraph, ...], BeforeValidator(_read_texts)]
-_Word = BeforeValidator(lambda value: _read_code(value) if isinstance(value, str) else value)
+_Word = _lenient(_read_code)
+_Capitals = _lenient(lambda word: word.strip().upper())
+_Level = Annotated[Literal["low", "medium", "high"], _Word]
 
 
 class _Answer(BaseModel):
@@ -95,8 +97,8 @@ class ClaimAnswer(_Answer):
     claim_type: Code = "other"
     domain: Code = "other"
     evaluability: Annotated[Literal["evaluable", "partially_evaluable", "not_evaluable"], _Word] = "evaluable"
-    risk_tier: Literal["A", "B", "C"] = "B"
-    volatility: OptionalText = None
+    risk_tier: Annotated[Literal["A", "B", "C"], _Capitals] = "B"
+    volatility: Annotated[OptionalText, _Capitals] = None
     time_anchor: OptionalText = None
     queries: Lines = ()
 
@@ -167,10 +169,10 @@ class FactorAnswer(_Answer):
 class ReasoningAnswer(_Answer):
     """The quality of the article's arguments."""
 
-    evidence_strength: Literal["low", "medium", "high"]
-    logical_coherence: Literal["low", "medium", "high"]
-    transparency: Literal["low", "medium", "high"]
-    nuance: Literal["low", "medium", "high"]
+    evidence_strength: _Level
+    logical_coherence: _Level
+    transparency: _Level
+    nuance: _Level
 
 
 class AssessAnswer(_Answer):

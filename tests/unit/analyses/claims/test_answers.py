@@ -84,6 +84,14 @@ def test_words_of_a_claim_are_codes() -> None:
     assert (claim.claim_type, claim.domain, claim.evaluability) == ("statistical", "public_health", "not_evaluable")
 
 
+def test_tiers_classes_and_levels_are_read_in_any_case() -> None:
+    (claim,) = extract({"text": "a", "risk_tier": " c", "volatility": "Fast"}).claims
+    assert (claim.risk_tier, claim.volatility) == ("C", "FAST")
+    said: JsonValue = dict.fromkeys(("evidence_strength", "logical_coherence", "transparency", "nuance"), "High ")
+    answer = read_answer(json.dumps(ASSESSMENT | {"reasoning_quality": said}), AssessAnswer)
+    assert {*answer.reasoning_quality.model_dump().values()} == {"high"}
+
+
 @pytest.mark.requirement("FH-79", "FH-175")
 def test_numbers_and_labels_are_read_as_far_as_they_are_some() -> None:
     """FH-79: A label is read in either vocabulary, in any case.
