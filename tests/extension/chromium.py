@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from playwright.async_api import BrowserContext, Frame, Page, Route, Worker, async_playwright
+from playwright.async_api import BrowserContext, Frame, Locator, Page, Route, Worker, async_playwright
 
 from tests.browser.chromium import FLAGS, executable
 from tests.extension.posts import Post
@@ -286,6 +286,21 @@ class Reader:
             return next((one for one in page.frames if one.url.partition("#")[0].endswith("/frame.html")), None)
 
         return await until(found, "the frame is there", within_s=WITHIN_S)
+
+    async def click(self, target: Locator) -> None:
+        """Click something in the in-page interface, once the browser gives the pointer to it.
+
+        The interface has a process of its own: for a moment after it has moved, a click at its new place is still given
+        to the page.
+        """
+
+        async def hovered() -> bool:
+            await target.hover()
+            found: bool = await target.evaluate("(target) => target.matches(':hover')")
+            return found
+
+        await self.until(hovered, "the pointer is on what is to be clicked")
+        await target.click()
 
     async def shot(self, page: Page, name: str) -> bytes:
         """A picture of the page, kept for whoever wants to see."""

@@ -15,7 +15,6 @@ from tests.extension.answers import ANSWERS, HOST
 from tests.extension.checking import DARK, LIGHT, checking, feed, press, put_away, ready
 from tests.extension.chromium import VIEW, Reader, words
 from tests.extension.loopback_model import FOUND, QUERY, SILENT, USUAL, VERDICT, LoopbackModel, Turn, says, searches
-from tests.support.system import NotInTime, until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("extension-checks")]
 
@@ -69,22 +68,13 @@ async def resize(chromium: Reader, page: Page, frame: Frame, width: str) -> None
     await chromium.until(lambda: frame.evaluate("innerWidth"), "the card follows", lambda now: now == card)
 
 
-async def again(frame: Frame, model: LoopbackModel, *turns: Turn) -> None:
-    """Have the model give other answers to the same post.
-
-    A card that is still being laid out may move away below the pointer: it is pressed again then.
-    """
+async def again(chromium: Reader, frame: Frame, model: LoopbackModel, *turns: Turn) -> None:
+    """Have the model give other answers to the same post, and wait until its check has begun anew."""
     model.script(*turns)
-
-    async def asked() -> bool:
-        return bool(model.asked)
-
-    click = frame.get_by_role("button", name=words("checkAgain")).click
-    await click()
-    try:
-        await until(asked, "the model is asked", within_s=10)
-    except NotInTime:
-        await click()
+    button = frame.get_by_role("button", name=words("checkAgain"))
+    before = await button.element_handle()
+    await chromium.click(button)
+    await chromium.until(lambda: before.evaluate("(one) => !one.isConnected"), "another check begins")
 
 
 async def says_so(chromium: Reader, frame: Frame, sentence: str) -> None:
@@ -115,14 +105,14 @@ async def test_every_verdict(theme: str, colours: tuple[str, str], package: Path
         await shown(frame)
         sources = [{"title": "", "url": url} for url in (FOUND, ATLAS)]
         for verdict, (tone, confidence) in VERDICTS.items():
-            await again(frame, model, *gives(verdict=verdict, confidence=confidence, sources=sources))
+            await again(chromium, frame, model, *gives(verdict=verdict, confidence=confidence, sources=sources))
             await pill(chromium, frame, verdict)
             assert await frame.locator(".number").inner_text() == words("checkConfidence", confidence)
             assert await frame.locator(f".verdict.{tone}").count() == 1
             assert await frame.locator(".scale").count() == (0 if verdict == "Opinion" else 1)
             await looks(chromium, page, frame, f"{verdict}-{theme}")
         opinion = await frame.locator(".verdict").evaluate(COLOURS_OF)
-        await again(frame, model, *gives(verdict="Unverifiable", confidence=10))
+        await again(chromium, frame, model, *gives(verdict="Unverifiable", confidence=10))
         await pill(chromium, frame, "Unverifiable")
         assert await frame.locator(".verdict").evaluate(COLOURS_OF) == opinion, (
             "an opinion is as grey as what nobody knows"
@@ -147,45 +137,49 @@ async def test_every_other_state(theme: str, colours: tuple[str, str], package: 
         frame = await press(chromium, page, "3own")
         await frame.locator(".running").get_by_text(words("checkAsking")).wait_for()
         await looks(chromium, page, frame, f"asking-{theme}")
-        await frame.get_by_role("button", name=words("checkStop")).click()
+        await chromium.click(frame.get_by_role("button", name=words("checkStop")))
         await frame.locator(".sentence").get_by_text(words("checkCancelled")).wait_for()
         await looks(chromium, page, frame, f"cancelled-{theme}")
 
         model.held = asyncio.Event()
-        await again(frame, model, searches(), SILENT)
+        await again(chromium, frame, model, searches(), SILENT)
         await frame.locator(".query").get_by_text(QUERY).wait_for()
         await looks(chromium, page, frame, f"searching-{theme}")
         model.held.set()
         model.held = None
         await frame.get_by_text("Towers of the world").wait_for()
         await looks(chromium, page, frame, f"found-{theme}")
-        await frame.get_by_role("button", name=words("checkStop")).click()
+        await chromium.click(frame.get_by_role("button", name=words("checkStop")))
 
         weak: dict[str, Any] = {"confidence": 95, "sources": [], "summary": f"It is lower. {LONG}", "caveats": LONG}
         claims = [{"claim": f"Claim {number}: {LONG}", "assessment": "It is not."} for number in range(3)]
-        await again(frame, model, says(json.dumps(VERDICT | weak | {"claims": claims})))
+        await again(chromium, frame, model, says(json.dumps(VERDICT | weak | {"claims": claims})))
         await frame.get_by_text(words("capNoSearch", 40)).wait_for()
         said = await frame.locator("body").inner_text()
         assert words("checkConfidence", 40) in said
         assert words("checkModelSaid", 95) in said
-        await frame.get_by_text(words("checkClaims", 3)).click()
+        await chromium.click(frame.get_by_text(words("checkClaims", 3)))
         await looks(chromium, page, frame, f"caps-{theme}")
         for name in FAILURES:
-            await again(frame, model, *ANSWERS[name].turns)
+            await again(chromium, frame, model, *ANSWERS[name].turns)
             await says_so(chromium, frame, ANSWERS[name].shown[0].replace(HOST, urlsplit(model.url).netloc))
             await looks(chromium, page, frame, f"failed-{name.replace(' ', '-')}-{theme}")
 
         assert await chromium.chrome("() => chrome.permissions.remove({ origins: ['http://127.0.0.1/*'] })")
-        await again(frame, model, *USUAL)
+        await again(chromium, frame, model, *USUAL)
         await says_so(chromium, frame, words("failNoPermission", urlsplit(model.url).netloc))
         await looks(chromium, page, frame, f"no-permission-{theme}")
-        for name, change in (("no-consent", {"verdictConsent": ""}), ("not-configured", {"verdictModel": ""})):
-            await chromium.settle(**change)
-            await again(frame, model, *USUAL)
+        for name, setting, said in (
+            ("no-consent", "verdictConsent", words("failNoConsent")),
+            ("not-configured", "verdictModel", words("failNotConfigured")),
+        ):
+            await chromium.settle(**{setting: ""})
+            await again(chromium, frame, model, *USUAL)
+            await says_so(chromium, frame, said)
             await frame.get_by_role("link", name=words("checkSettings")).wait_for()
             await looks(chromium, page, frame, f"{name}-{theme}")
             assert model.asked == []
-        await put_away(chromium, page, frame.get_by_role("button", name=words("pageClose")).click())
+        await put_away(chromium, page, chromium.click(frame.get_by_role("button", name=words("pageClose"))))
         frame = await press(chromium, page, "3cut")
         await frame.get_by_text(words("unreadableCut")).wait_for()
         await looks(chromium, page, frame, f"unreadable-{theme}")
