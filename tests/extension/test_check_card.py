@@ -222,7 +222,11 @@ async def test_the_button_and_card_by_pointer_keyboard_popup_and_screen_reader(p
 async def test_the_focus_goes_back_to_the_button_that_the_keyboard_pressed(package: Path, tmp_path: Path) -> None:
     async with checking(package, tmp_path) as (chromium, _):
         page = await ready(chromium, page_of(item("3own", "The tower is 400 m tall.")))
-        await page.bring_to_front()
+        place = await pointed(chromium, page, "3own")
+        await page.mouse.move(1, 1)
+        await chromium.until(
+            lambda: page.evaluate(HAS_BUTTON, list(place)), "the button goes with the pointer", lambda shown: not shown
+        )
         await page.keyboard.press("Tab")
         within = "document.activeElement.matches('html > div')"
         presses = [False, True, True, True, True]
