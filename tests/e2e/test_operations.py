@@ -16,6 +16,7 @@ from tests.e2e.conftest import World
 from tests.e2e.posts import BATS, BRAIN, WALL, on_wikipedia, on_x
 from tests.support.monitored import asked, expressions
 from tests.support.oracle import differences
+from tests.support.suspended import suspended_tree
 from tests.support.system import until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("e2e")]
@@ -100,10 +101,7 @@ async def test_readiness_says_when_the_database_hangs(world: World) -> None:
         for child in psutil.Process(process.pid).children()
         if child.name() == "postgres"
     )
-    frozen = [postgres, *postgres.children(recursive=True)]
-    for process in frozen:
-        process.suspend()
-    try:
+    with suspended_tree(postgres.pid):
         async with world.reader() as reader:
 
             async def unready() -> list[str]:
@@ -113,9 +111,6 @@ async def test_readiness_says_when_the_database_hangs(world: World) -> None:
             assert await until(unready, "the gateway says that it is not ready") == ["database"]
             health = await reader.http.get("/health")
             assert (health.status_code, health.json()["status"]) == (503, "unavailable")
-    finally:
-        for process in frozen:
-            process.resume()
     async with world.reader() as reader:
 
         async def ready() -> bool:

@@ -75,7 +75,7 @@ async def test_a_card_is_copied_where_the_page_denies_its_frames_the_clipboard(p
         chromium.headers["permissions-policy"] = "clipboard-write=(self)"
         page = await ready(chromium, feed())
         frame = await press(chromium, page, "3own")
-        await frame.get_by_role("button", name=words("checkCopy")).click()
+        await chromium.click(frame.get_by_role("button", name=words("checkCopy")))
         await frame.get_by_text(words("checkCopied")).wait_for()
         await chromium.context.grant_permissions(["clipboard-read"])
         await chromium.desk.bring_to_front()

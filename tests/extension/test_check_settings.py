@@ -96,7 +96,7 @@ async def test_a_reader_chooses_agrees_and_gives_it_back(package: Path, tmp_path
         page = await ready(chromium, feed())
         frame = await press(chromium, page, "3own")
         async with chromium.context.expect_page() as opened:
-            await frame.get_by_role("link", name=words("checkSettings")).click()
+            await chromium.click(frame.get_by_role("link", name=words("checkSettings")))
         linked = await opened.value
         await linked.get_by_role("heading", name=words("optionsChecks")).wait_for()
         await linked.close()

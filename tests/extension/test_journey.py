@@ -67,7 +67,7 @@ async def test_from_a_post_to_its_public_page(site: str, chromium: Reader, world
     await chromium.shot(page, f"{site}-4-panel")
 
     async with chromium.context.expect_page(timeout=WITHIN_S * 1000) as opened:
-        await panel.get_by_role("link", name=words("pagePublic")).click()
+        await chromium.click(panel.get_by_role("link", name=words("pagePublic")))
     public = await opened.value
     await public.wait_for_load_state()
     assert public.url.startswith(f"{world.url}/investigations/")

@@ -257,7 +257,7 @@ async def test_of_two_findings_at_one_place_the_shorter_is_pointed_at(private: t
         await page.mouse.click(x, y)
         panel = (await chromium.frame(page)).get_by_role("dialog")
         await panel.get_by_text(f"Not so: {sentence}", exact=True).wait_for()
-        await panel.get_by_role("button", name=words("pageClose")).click()
+        await chromium.click(panel.get_by_role("button", name=words("pageClose")))
 
 
 @pytest.mark.requirement("TR-34")

@@ -66,7 +66,7 @@ async def test_all_that_is_sent_is_listed_and_all_that_is_listed_is_sent(package
             await page.bring_to_front()
             await new.point(page, BRAIN)
             frame = await new.frame(page)
-            await frame.get_by_role("button", name=words("pageDetails")).click()
+            await new.click(frame.get_by_role("button", name=words("pageDetails")))
             await frame.get_by_role("dialog").wait_for()
             await page.close()
             await new.settle(mode="private", apiBaseUrl=lookups.url, sendHints=True)

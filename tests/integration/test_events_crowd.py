@@ -40,10 +40,10 @@ def prepare_database() -> Prepare:
 
 
 async def views_s(running: Running, version: UUID, for_s: float) -> list[float]:
-    """How long each of a reader's views took until it was answered, one after the other."""
-    took = []
+    """How long each of a reader's views took until it was answered, one after the other; at least `ENOUGH`."""
+    took: list[float] = []
     end = monotonic() + for_s
-    while monotonic() < end:
+    while monotonic() < end or len(took) < ENOUGH:
         began = monotonic()
         data(VIEW, await until(lambda: answered(running, version), "the view is answered"))
         took.append(monotonic() - began)
@@ -95,7 +95,6 @@ async def beside_a_crowd(nats_url: str, database_url: str, **settings: Any) -> t
 
             await until(came, "the crowd is there", within_s=60)
             crowded = Waits(await views_s(running, version, CROWDED_S))
-    assert len(crowded.all_s) > ENOUGH
     print(f"\nviews alone: {quiet}; while {CLIENTS} clients of /events reconnect: {crowded}")
     return quiet, crowded
 

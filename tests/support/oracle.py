@@ -210,10 +210,12 @@ class Oracle:
 
         async def look() -> dict[str, int] | None:
             heads = await self._heads()
-            busy[:] = [] if only_projector else await self._busy()
+            busy.clear()
             for stream, head in heads.items():
                 if (position := await self._position(stream)) < head:
                     busy.append(f"projector: {stream} at {position} of {head}")
+            if not only_projector:  # after the projector, since a broker counts a message a moment after it is stored
+                busy.extend(await self._busy())
             return heads if not busy and heads == await self._heads() else None
 
         try:

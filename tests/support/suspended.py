@@ -16,6 +16,13 @@ from kit.embedded import EmbeddedStack
 def suspended(server: EmbeddedStack) -> Iterator[None]:
     """Suspend a stack's one server with its children; it has stopped when the block begins."""
     (pid,) = server.pids.values()
+    with suspended_tree(pid):
+        yield
+
+
+@contextmanager
+def suspended_tree(pid: int) -> Iterator[None]:
+    """Suspend a process, then its children, of which it begins no more."""
     pids = [pid]
     stop_process(pid)
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
