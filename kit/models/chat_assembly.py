@@ -1,20 +1,25 @@
 """Assembling a streamed chat completion, chunk by chunk, as plain JSON.
 
 Servers differ: some send a call in one piece, some restart the numbers of calls in every answer, some give no ids. Here
-each call gets an id. A call's `extra_content` is sent back to the server unchanged: Google's models sign their thoughts
-in it and refuse a conversation without it. The audit reads the record with the same code; as the protocol has no items,
-they are the reasoning, the message and the calls, in this order.
+each call gets an id. Some refuse a conversation that lacks what they sent beside an answer, so each gets back what it
+sent: Google a call's `extra_content` (its models sign their thoughts there), OpenRouter `reasoning_details`, DeepSeek
+and Kimi `reasoning_content`. The audit reads the record with the same code; as the protocol has no items, they are the
+reasoning, the message and the calls, in this order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import exp
+from typing import Final
 
 from contracts.transcript import Call
 from kit.models.audit_rows import Answer, OutputItem, TextPart, ToolCall, as_count, as_text
 from kit.models.events import SHAPE_ERRORS, BadEvent, Json, events
 from kit.models.prices import Spent
+
+_TEXT_OF: Final = {"reasoning.text": "text", "reasoning.summary": "summary"}
+"""The field with the text of a thought, by its type: texts come in pieces, everything else comes whole."""
 
 
 class Assembly:
@@ -26,6 +31,7 @@ class Assembly:
         self.text = ""
         self.refusal = ""
         self.reasoning = ""
+        self.thoughts: Json = {}
         self.calls: list[Json] = []
         self.finish: str | None = None
         self.usage: Json | None = None
@@ -49,6 +55,7 @@ class Assembly:
             self.text += delta.get("content") or ""
             self.refusal += delta.get("refusal") or ""
             self.reasoning += delta.get("reasoning_content") or delta.get("reasoning") or ""
+            self._think(delta)
             if not self.alternatives:
                 self.alternatives = _read_alternatives(choice.get("logprobs") or {})
             for piece in delta.get("tool_calls") or ():
@@ -60,8 +67,20 @@ class Assembly:
     @property
     def message(self) -> Json:
         """The answer as the next request repeats it."""
-        message: Json = {"role": "assistant", "content": self.text or None}
+        message: Json = {"role": "assistant", "content": self.text or None} | self.thoughts
         return message | ({"tool_calls": self.calls} if self.calls else {})
+
+    def _think(self, delta: Json) -> None:
+        """Keep what goes back with the answer, and put the pieces of one text together."""
+        if (text := delta.get("reasoning_content")) is not None:
+            self.thoughts["reasoning_content"] = self.thoughts.get("reasoning_content", "") + text
+        for piece in delta.get("reasoning_details") or ():
+            details = self.thoughts.setdefault("reasoning_details", [])
+            field = _TEXT_OF.get(piece.get("type"))
+            if field and details and all(details[-1].get(name) == piece.get(name) for name in ("type", "index")):
+                details[-1] |= piece | {field: (details[-1].get(field) or "") + (piece.get(field) or "")}
+            else:
+                details.append(dict(piece))
 
     def _grow(self, piece: Json) -> Iterator[Json]:
         index = piece.get("index")

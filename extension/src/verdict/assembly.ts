@@ -11,6 +11,11 @@ type Call = { -readonly [Part in keyof GivenCall]: GivenCall[Part] };
 
 /** Statuses that matter to the reader even where they come within an answer. */
 const TELLING: readonly unknown[] = [401, 402, 403, 429];
+/** The field with the text of a thought, by its type: texts come in pieces, everything else comes whole. */
+const TEXT_OF = new Map<unknown, string>([
+  ['reasoning.text', 'text'],
+  ['reasoning.summary', 'summary'],
+]);
 const LINE_END = /\r\n|\n|\r(?!$)/;
 
 export class Assembly {
@@ -24,7 +29,8 @@ export class Assembly {
   #data: string[] = [];
   #content = '';
   #reasoning = '';
-  readonly #thoughts: Fields[] = [];
+  #thought: string | null = null;
+  readonly #details: Fields[] = [];
   #finish: string | null = null;
   #refused = false;
   #problem: ModelProblem | null = null;
@@ -48,7 +54,11 @@ export class Assembly {
     if (!this.#isReply) return { kind: 'broken' };
     const calls = this.#calls.toSorted(([one], [other]) => one - other).map(([, call]) => call);
     const reply = { content: this.#content, reasoning: this.#reasoning, finish: this.#finish, refused: this.#refused };
-    return this.#thoughts.length === 0 ? { ...reply, calls } : { ...reply, calls, thoughts: this.#thoughts };
+    const thoughts = {
+      ...(this.#thought === null ? {} : { reasoning_content: this.#thought }),
+      ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),
+    };
+    return { ...reply, calls, thoughts };
   }
 
   #take(text: string): void {
@@ -91,19 +101,21 @@ export class Assembly {
     const said = asFields(choice.delta ?? choice.message);
     this.#content += textOf(said.content);
     this.#reasoning += textOf(said.reasoning_content ?? said.reasoning);
-    if (Array.isArray(said.reasoning_details))
-      (said.reasoning_details as unknown[]).forEach((each) => this.#think(each));
+    this.#think(said);
     if (textOf(said.refusal) !== '') this.#refused = true;
     if (Array.isArray(said.tool_calls)) (said.tool_calls as unknown[]).forEach((call, at) => this.#join(call, at));
   }
 
-  /** Keep what goes back, with the pieces of one text put together again. */
-  #think(given: unknown): void {
-    const piece = asFields(given);
-    const last = this.#thoughts.at(-1);
-    const goesOn = piece.type === 'reasoning.text' && last?.type === piece.type && last.index === piece.index;
-    if (goesOn) this.#thoughts.pop();
-    this.#thoughts.push(goesOn ? { ...last, ...piece, text: textOf(last.text) + textOf(piece.text) } : piece);
+  /** Keep what goes back with the answer, and put the pieces of one text together. */
+  #think(said: Fields): void {
+    if (typeof said.reasoning_content === 'string') this.#thought = (this.#thought ?? '') + said.reasoning_content;
+    if (!Array.isArray(said.reasoning_details)) return;
+    for (const piece of (said.reasoning_details as unknown[]).map(asFields)) {
+      const last = asFields(this.#details.at(-1));
+      const text = TEXT_OF.get(piece.type);
+      if (text === undefined || last.type !== piece.type || last.index !== piece.index) this.#details.push(piece);
+      else this.#details.splice(-1, 1, { ...last, ...piece, [text]: textOf(last[text]) + textOf(piece[text]) });
+    }
   }
 
   #join(given: unknown, at: number): void {

@@ -10,13 +10,17 @@ export interface ToolCall {
 
 export type ChatMessage =
   | { readonly role: 'system' | 'user'; readonly content: string }
-  | {
-      readonly role: 'assistant';
-      readonly content: string;
-      readonly tool_calls?: readonly ToolCall[];
-      readonly reasoning_details?: readonly unknown[];
-    }
+  | (Thoughts & { readonly role: 'assistant'; readonly content: string; readonly tool_calls?: readonly ToolCall[] })
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
+
+/**
+ * What some servers want back with a model's answer: DeepSeek and Kimi its thoughts, OpenRouter for Google's models their
+ * signatures. They refuse calls without. Each gets back only what it sent.
+ */
+export interface Thoughts {
+  readonly reasoning_content?: string;
+  readonly reasoning_details?: readonly unknown[];
+}
 
 export interface SearchTool {
   readonly type: 'function';
@@ -46,8 +50,7 @@ export interface Reply {
   /** What servers put beside the content: thoughts, or the answer itself. */
   readonly reasoning: string;
   readonly calls: readonly GivenCall[];
-  /** Signed or encrypted, to go back with the calls: through OpenRouter, Google's models refuse calls without them. */
-  readonly thoughts?: readonly unknown[];
+  readonly thoughts: Thoughts;
   /** Null where the server gave none. */
   readonly finish: string | null;
   readonly refused: boolean;

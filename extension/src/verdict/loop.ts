@@ -14,6 +14,7 @@ import type {
   ModelAnswer,
   ModelProblem,
   SearchTool,
+  Thoughts,
 } from './chat_format';
 import type { Card, EngineName, Failure, Out, PromptId, Search } from './check';
 import { dayOf, systemMessage } from './context';
@@ -118,10 +119,10 @@ function askOpen(progress: Progress): Step {
 }
 
 /** Ask for the end, with what the model said instead. */
-function askForced(progress: Progress, said: string): Step {
+function askForced(progress: Progress, said: string, thoughts: Thoughts = {}): Step {
   const messages: ChatMessage[] = [
     ...progress.messages,
-    ...(said.trim() === '' ? [] : [{ role: 'assistant' as const, content: said }]),
+    ...(said.trim() === '' ? [] : [{ role: 'assistant' as const, content: said, ...thoughts }]),
     { role: 'user', content: LIMITS.closing },
   ];
   const form = progress.setup.takesFormat ? 'format' : 'plain';
@@ -151,7 +152,7 @@ function onAnswer(state: Asking, answer: ModelAnswer): Step {
   if (form === 'open' && calls.length > 0) return beginSearching(progress, content, calls, thoughts);
   const found = salvageReply(content, reasoning);
   if (found !== null) return after(end({ at: 'done', card: cardOf(progress, found) }));
-  if (form === 'open') return askForced(progress, content);
+  if (form === 'open') return askForced(progress, content, thoughts);
   return after(fail({ code: 'unparseable_output', said: content.trim() === '' ? reasoning : content }));
 }
 
@@ -166,12 +167,7 @@ function onProblem(state: Asking, problem: ModelProblem): Step {
   return { state: again, effects: [{ kind: 'ask', body: bodyOf(again) }] };
 }
 
-function beginSearching(
-  progress: Progress,
-  content: string,
-  given: readonly GivenCall[],
-  thoughts: readonly unknown[] | undefined,
-): Step {
+function beginSearching(progress: Progress, content: string, given: readonly GivenCall[], thoughts: Thoughts): Step {
   const calls = keepCalls(given, progress.messages);
   const message: ChatMessage = {
     role: 'assistant',
@@ -182,7 +178,7 @@ function beginSearching(
       function: { name, arguments: sent },
       ...(extra === undefined ? {} : { extra_content: extra }),
     })),
-    ...(thoughts === undefined ? {} : { reasoning_details: thoughts }),
+    ...thoughts,
   };
   return continueSearching({ ...progress, messages: [...progress.messages, message] }, calls, 0, []);
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { Assembly } from '../../src/verdict/assembly';
 import type { ModelProblem, Reply } from '../../src/verdict/chat_format';
 
-const NOTHING: Reply = { content: '', reasoning: '', calls: [], finish: null, refused: false };
+const NOTHING: Reply = { content: '', reasoning: '', calls: [], finish: null, refused: false, thoughts: {} };
 
 function events(...chunks: unknown[]): string {
   return chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
@@ -98,6 +98,8 @@ const SAID: readonly [name: string, text: string, reply: Reply][] = [
     events(
       delta({ reasoning_details: [{ type: 'reasoning.text', text: 'so ', index: 0, format: 'x' }] }),
       delta({ reasoning_details: [{ type: 'reasoning.text', text: 'be it', index: 0, signature: 'c2ln' }] }),
+      delta({ reasoning_details: [{ type: 'reasoning.summary', summary: 'It ', index: 0 }] }),
+      delta({ reasoning_details: [{ type: 'reasoning.summary', summary: 'is so.', index: 0 }] }),
       delta({ reasoning_details: [{ type: 'reasoning.text', text: 'or', index: 1 }] }),
       delta({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'a', index: 1 }], tool_calls: [CALL] }),
       delta({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'b', index: 1 }] }),
@@ -105,13 +107,21 @@ const SAID: readonly [name: string, text: string, reply: Reply][] = [
     {
       ...NOTHING,
       calls: [CALLS[1]!],
-      thoughts: [
-        { type: 'reasoning.text', text: 'so be it', index: 0, format: 'x', signature: 'c2ln' },
-        { type: 'reasoning.text', text: 'or', index: 1 },
-        { type: 'reasoning.encrypted', data: 'a', index: 1 },
-        { type: 'reasoning.encrypted', data: 'b', index: 1 },
-      ],
+      thoughts: {
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'so be it', index: 0, format: 'x', signature: 'c2ln' },
+          { type: 'reasoning.summary', summary: 'It is so.', index: 0 },
+          { type: 'reasoning.text', text: 'or', index: 1 },
+          { type: 'reasoning.encrypted', data: 'a', index: 1 },
+          { type: 'reasoning.encrypted', data: 'b', index: 1 },
+        ],
+      },
     },
+  ],
+  [
+    'a server with a place for thoughts that has none',
+    events(delta({ content: 'Yes', reasoning_content: '' })),
+    { ...NOTHING, content: 'Yes', thoughts: { reasoning_content: '' } },
   ],
   [
     'a call whose name comes again with each piece',
@@ -135,7 +145,7 @@ const SAID: readonly [name: string, text: string, reply: Reply][] = [
   [
     'reasoning beside an empty content',
     events(delta({ reasoning_content: 'so ' }), delta({ reasoning_content: 'be it', content: null })),
-    { ...NOTHING, reasoning: 'so be it' },
+    { ...NOTHING, reasoning: 'so be it', thoughts: { reasoning_content: 'so be it' } },
   ],
   [
     'one document',

@@ -81,7 +81,10 @@ async function check({ settings, post, replies, searches }: Given, isWhole = tru
           requests.push(structuredClone(body));
           const { problem, ...reply } = waiting.shift()!;
           if (problem !== undefined) return { ok: false, problem };
-          return { ok: true, reply: { content: '', reasoning: '', calls: [], finish: null, refused: false, ...reply } };
+          return {
+            ok: true,
+            reply: { content: '', reasoning: '', calls: [], thoughts: {}, finish: null, refused: false, ...reply },
+          };
         },
       },
       engine: {
