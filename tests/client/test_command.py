@@ -63,10 +63,11 @@ def test_json_is_the_result_as_it_was_received(server: JobServer) -> None:
     assert (options.max_claims, options.depth, options.cache_preference) == (3, "deep", "allow_partial")
 
 
-def test_an_address_is_sent_as_one(server: JobServer) -> None:
-    assert audit("https://news.example/article").exit_code == 0
+@pytest.mark.parametrize("address", ["https://news.example/article", "HTTPS://news.example/article"])
+def test_an_address_is_sent_as_one(address: str, server: JobServer) -> None:
+    assert audit(address).exit_code == 0
     (job,) = server.jobs.values()
-    assert job.request.input_url == "https://news.example/article"
+    assert job.request.input_url == address
 
 
 def test_the_key_may_lie_in_a_file(server: JobServer, article: str, tmp_path: Path) -> None:
@@ -80,6 +81,7 @@ def test_the_key_may_lie_in_a_file(server: JobServer, article: str, tmp_path: Pa
     ("words", "stdin", "said"),
     [
         (["nowhere.md"], None, "No such file"),
+        (["ftp://news.example/walk"], None, "An address begins with https:// or http://."),
         (["-"], " \n", "no text"),
         (["-"], "<!DOCTYPE html><p>A page", "give its address"),
         (["-"], "<?xml version='1.0'?>\n<!DOCTYPE html><p>A page", "give its address"),

@@ -130,8 +130,11 @@ def _print(output: str) -> None:
 
 def _read_article(article: str) -> Mapping[str, str]:
     """The article as an address or as text. Raises: OSError, UnicodeDecodeError, OpenErrataError: there is no text."""
-    if article.startswith(("http://", "https://")):
+    scheme, mark, _ = article.partition("://")
+    if scheme.lower() in ("http", "https") and mark:
         return {"url": article}
+    if scheme.isalnum() and mark:
+        raise OpenErrataError("An address begins with https:// or http://.")
     if article != "-":
         text = Path(article).read_text(encoding="utf-8-sig")
     elif sys.stdin is None:
