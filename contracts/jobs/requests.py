@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from contracts.jobs.values import Absent, Document, Stage
-from contracts.rpc.values import URL_CHARACTERS, Url
+from contracts.rpc.values import ShortUrl
 from contracts.v1.codes import Name
 
 LABEL_CHARACTERS: Final = 255
@@ -26,8 +26,7 @@ def _require_https(value: str) -> str:
     return value
 
 
-_PageUrl = Annotated[Url, Field(max_length=URL_CHARACTERS)]
-_WebhookUrl = Annotated[Url, Field(max_length=URL_CHARACTERS), AfterValidator(_require_https)]
+_WebhookUrl = Annotated[ShortUrl, AfterValidator(_require_https)]
 _Label = Annotated[str, Field(max_length=LABEL_CHARACTERS)]
 
 
@@ -58,7 +57,7 @@ class AnalyzeRequest(Document):
     """
 
     input_type: Absent[InputType] = None
-    input_url: _PageUrl | None = None
+    input_url: ShortUrl | None = None
     input_text: Annotated[str, Field(min_length=1)] | None = None
     options: Options = Options()
     client: ClientLabels = ClientLabels()

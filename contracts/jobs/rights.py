@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from contracts.jobs.values import Absent, ClaimHash, Count, Document, Instant
-from contracts.rpc.values import URL_CHARACTERS, Url
+from contracts.rpc.values import ShortUrl
 from contracts.v1.parts import Sha256
 
 REASON_CHARACTERS = 2_000
@@ -19,7 +19,7 @@ CONTACT_CHARACTERS = 320
 class WithdrawalRequest(Document):
     """A request to withdraw the quotes from an address, or the analyses of a claim."""
 
-    url: Absent[Annotated[Url, Field(max_length=URL_CHARACTERS)]] = None
+    url: Absent[ShortUrl] = None
     claim_hash: Absent[ClaimHash] = None
     reason: Annotated[str, Field(min_length=1, max_length=REASON_CHARACTERS)]
     contact: Annotated[str, Field(min_length=1, max_length=CONTACT_CHARACTERS)]

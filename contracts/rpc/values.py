@@ -176,6 +176,10 @@ Digits = Annotated[str, Field(pattern=r"^[0-9]+$", max_length=300)]
 Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$", max_length=63)]
 Sha256Hex = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 Url = Annotated[str, AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})]
+ShortUrl = Annotated[
+    str, Field(max_length=URL_CHARACTERS), AfterValidator(_web_url), Field(json_schema_extra={"format": "uri"})
+]
+"""The length is checked first: behind a validator the library calls characters items."""
 PictureUrl = Annotated[str, AfterValidator(_absolute_url), Field(json_schema_extra={"format": "uri"})]
 """Any absolute URL: the published client also sends those that only the browser can load (`blob:`)."""
 WebPictures = Annotated[tuple[PictureUrl, ...], Field(fail_fast=True), AfterValidator(_drop_unstorable)]

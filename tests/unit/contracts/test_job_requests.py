@@ -148,6 +148,12 @@ def test_an_address_is_absolute_http_and_not_too_long(wrong: str) -> None:
         analyze({"input_url": URL, "client": {"webhook_url": wrong}})
 
 
+def test_a_long_address_is_counted_in_characters() -> None:
+    assert analyze({"input_url": "https://e.org/" + "a" * 2_034}).input_url
+    with pytest.raises(ValidationError, match="at most 2048 characters"):
+        analyze({"input_url": "https://e.org/" + "a" * 2_035})
+
+
 def test_a_webhook_is_https() -> None:
     analyze({"input_url": "http://example.org/", "client": {"webhook_url": "https://example.org/hook"}})
     with pytest.raises(ValidationError):
