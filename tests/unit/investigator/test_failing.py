@@ -29,6 +29,7 @@ from tests.support.factories import (
     snapshot,
 )
 from tests.support.fakes import (
+    Handled,
     Item,
     MemoryKeys,
     MemoryLog,
@@ -171,9 +172,14 @@ class Stalled(ScriptedModel):
 def test_an_attempt_that_reaches_its_deadline_ends_the_run_and_keeps_what_was_paid_for() -> None:
     log, model = MemoryLog(requested(), versions={VERSION_ID: snapshot()}), Stalled()
     works = investigator_over(log, MemoryTexts(), model, run_s=60.0)
-    outcome = run_virtually(handled(works.on_investigation_requested(requested(), 1), log))
+
+    async def timed() -> tuple[Handled, float]:
+        return await handled(works.on_investigation_requested(requested(), 1), log), asyncio.get_running_loop().time()
+
+    outcome, took_s = run_virtually(timed())
     end = outcome.facts[-1]
     assert isinstance(end, InvestigationFailed)
     assert (end.failure, end.error_name, end.fault) == ("NON_RETRYABLE", "RunTimeout", "RUN")
+    assert took_s == pytest.approx(60.0)
     assert end.usage == Usage(total_tokens=7)
     assert outcome.gave_up is None, "no further attempt"
