@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from time import monotonic
 
 import httpx
 import pytest
 
+from services.gateway.record import connection
 from tests.integration.readmodel_tables import owner
 from tests.support.gateway import VIEW, Running, migrated, serving
 from tests.support.servers import Prepare
@@ -20,7 +20,6 @@ pytest_plugins = ["tests.support.servers"]
 
 SEARCHES = 8
 POOL = 5
-WITHIN_S = 10.0
 
 
 @pytest.fixture(scope="session")
@@ -50,16 +49,16 @@ async def slow_searches(running: Running, database_url: str) -> AsyncIterator[li
             await asyncio.gather(*searches)
 
 
-async def test_views_do_not_wait_for_searches(nats_url: str, database_url: str) -> None:
+async def test_views_do_not_wait_for_searches(
+    nats_url: str, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No search is given up meanwhile, so a view that waited for one would get no answer."""
+    monkeypatch.setattr(connection, "_READING", connection._READING.replace(str(connection.TIMEOUT_MS), "60000"))
     async with serving(nats_url, database_url) as running:
         question = {"postVersionId": str(await running.version(post_on_x()))}
         async with slow_searches(running, database_url):
-            took = []
-            for _ in range(5):
-                began = monotonic()
+            for _ in range(POOL):
                 data(VIEW, await running.mutate(VIEW, question))
-                took.append(monotonic() - began)
-            assert max(took) < WITHIN_S, took
 
 
 async def test_a_search_that_finds_no_free_connection_is_refused_soon(nats_url: str, database_url: str) -> None:
