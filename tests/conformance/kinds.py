@@ -193,7 +193,10 @@ def host_safety_passes(case: Case) -> bool:
     if recorded["is_blocked"] is not False:
         # The record asked DNS for what a browser reads as an address.
         return not ours or ours == {recorded["whatwg_hostname"]}
-    return ours == {str(address) for address in map(ip_address, recorded["public_addresses"]) if is_public(address)}
+    found = {ip_address(address) for address in (*recorded["public_addresses"], *(answers or ()))}
+    if url is not None and url.address is not None:
+        found.add(url.address)
+    return ours == set(map(str, found)) if all(map(is_public, found)) else not ours
 
 
 def url_hosts_passes(case: Case) -> bool:

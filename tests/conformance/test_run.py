@@ -68,6 +68,21 @@ def test_wrong_expectations_fail(tmp_path: Path, kind: str, case: dict[str, Any]
 
 
 @pytest.mark.parametrize(
+    ("host", "dns", "public"),
+    [
+        ("::ffff:8.8.8.8", None, "8.8.8.8"),
+        ("mixed.example", ["8.8.8.8", "64:ff9b::808:808"], "8.8.8.8"),
+    ],
+)
+def test_a_host_of_one_address_that_we_block_is_shut_as_a_whole(
+    tmp_path: Path, host: str, dns: list[str] | None, public: str
+) -> None:
+    output = {"is_blocked": False, "public_addresses": [public], "whatwg_hostname": None}
+    write(tmp_path, "a", cases("host_safety", {"input": {"host": host, "dns": dns}, "output": output}))
+    assert main([str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize(
     "document",
     ["{", "[]", '{"cases": 1}', '{"cases": [{"id": 1}]}', json.dumps(cases("html_text", {"input": {}, "output": {}}))],
 )
