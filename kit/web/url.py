@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
+from unicodedata import bidirectional
 
 import idna
 from ada_url import URL
@@ -18,6 +19,7 @@ from kit.web.errors import WebError
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
+_RIGHT_TO_LEFT: Final = ("R", "AL", "AN")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -71,7 +73,7 @@ def parse_url(text: str, *, base: Url | None = None) -> Url:
     if url.username or url.password:
         raise WebError("credentials_in_url", "the URL carries a user name or password")
     # Parsers differ on an asterisk: Chromium encodes it, Node does not.
-    if "*" in url.hostname or not all(map(_is_sound, url.hostname.split("."))):
+    if "*" in url.hostname or not _is_sound(url.hostname):
         raise WebError("malformed_url", "the host is none that every program reads alike")
     return Url(
         scheme=scheme,
@@ -81,12 +83,21 @@ def parse_url(text: str, *, base: Url | None = None) -> Url:
     )
 
 
-def _is_sound(label: str) -> bool:
-    """Whether a punycode label decodes to a name that encodes to it; the parser does not check this."""
-    if not label.startswith("xn--"):
-        return True
+def _is_sound(host: str) -> bool:
+    """Whether a name is one by the standard, which the parser does not check of punycode and of mixed directions."""
     try:
-        plain = label[4:].encode().decode("punycode")
-        return not plain.isascii() and idna.uts46_remap(plain, std3_rules=False, transitional=False) == plain
+        labels = [_decode(label) for label in host.split(".") if label]
+        mixed = any(bidirectional(character) in _RIGHT_TO_LEFT for label in labels for character in label)
+        return not mixed or all(idna.check_bidi(label, check_ltr=True) for label in labels)
     except UnicodeError:
         return False
+
+
+def _decode(label: str) -> str:
+    """A label as people read it. Raises: UnicodeError: no name has this punycode."""
+    if not label.startswith("xn--"):
+        return label
+    plain = label[4:].encode().decode("punycode")
+    if plain.isascii() or idna.uts46_remap(plain, std3_rules=False, transitional=False) != plain:
+        raise UnicodeError
+    return plain

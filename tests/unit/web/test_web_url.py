@@ -29,6 +29,7 @@ from kit.web import WebError, parse_url
         ("http://[0:0::1]/", "http://[::1]/"),
         ("http://bücher.example/ü?ü", "http://xn--bcher-kva.example/%C3%BC?%C3%BC"),
         ("http://example.com/a b<>\x7f", "http://example.com/a%20b%3C%3E%7F"),
+        ("http://www.קפה.example./", "http://www.xn--8db5ai.example./"),
         ("https://de.wikipedia.org/wiki/%C3%84", "https://de.wikipedia.org/wiki/%C3%84"),
     ],
 )
@@ -62,6 +63,7 @@ def test_reads_like_a_browser(text: str, read: str) -> None:
         ("http://[::1%25lo]/", "malformed_url"),
         ("http://[::1]x/", "malformed_url"),
         ("http://xn--zn7c.com/", "malformed_url"),
+        ("http://127.0.0.م/", "malformed_url"),
         ("http://l\u200docalhost/", "malformed_url"),
         ("http://%ff.example/", "malformed_url"),
     ],
