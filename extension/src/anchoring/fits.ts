@@ -42,6 +42,8 @@ const ORNAMENT =
 const MARKUP = /^[*_~`#@]$/;
 /** Signs that join two parts into one word or one number, when no gap lies between. */
 const JOINER = /^[-.,:'\u00b7]$/;
+/** An ellipsis. */
+const LONGEST_SIGN = 3;
 const LONG_DASH = /[\u2012-\u2015]/;
 
 /**
@@ -98,10 +100,12 @@ function signBeyondMarkup(page: Folded, at: number, step: number): string {
   return next?.sign ?? '';
 }
 
-/** Whether a quote's outermost sign separates the word that touches it: "blind!See", but not "5.5" nor "example.com". */
+/** Whether a quote's outermost sign separates the word that touches it: "blind!See", "one, two", but not "5.5" nor "example.com". */
 function separatesWords(page: Folded, at: number, inner: string, outer: string, side: 'start' | 'end'): boolean {
   if (/["!?]/.test(inner)) return true;
-  return side === 'end' && inner === '.' && /\p{Lu}/u.test(outer) && /\p{Ll}/u.test(characterAt(page, at - 2));
+  if (side === 'end') return inner === '.' && /\p{Lu}/u.test(outer) && /\p{Ll}/u.test(characterAt(page, at - 2));
+  const signs = /^[.,:;)]+/.exec(page.glyphs.slice(at, at + LONGEST_SIGN))?.[0].length ?? 0;
+  return signs > 0 && page.gaps[at + signs] !== JOINED;
 }
 
 /** Whether a boundary lies inside what is shown as one picture: a family, a tone of skin, a flag. */

@@ -123,6 +123,17 @@ describe('a quote that stands on the page', () => {
     }
   });
 
+  it('may begin with the punctuation that ends the word before it', () => {
+    const raw = 'Vienna (1918), the capital, is large. So… they say.';
+    for (const quote of [', the capital', ', is large', '), the capital', '. So', '… they say']) {
+      expect(words(page(raw), quote)).toBe(quote);
+      expect(words(page(raw), quote.replace(/^\W+/, ''), quote), quote).toBe(quote.replace(/^\W+/, ''));
+    }
+    for (const quote of ['.5 now', ',000 now', "'t now", '-known now']) {
+      expect(words(page(`It was 5${quote}.`), quote), quote).not.toBe(quote);
+    }
+  });
+
   it('ends at punctuation, quotation marks and long dashes', () => {
     for (const [raw, quote] of [
       ['“It fell,” he said.', 'It fell'],
