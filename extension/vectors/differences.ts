@@ -108,14 +108,15 @@ export function refusal(page: RecordedPage, recorded: RecordedClaim, quote: Quot
 /** Why we may show an underline where none was recorded; null if we may not. */
 export function permission(page: RecordedPage, own: Place, quote: Quote): Rule | null {
   const text = normalize(quote.text);
-  const found = places(page.raw, quote.text);
-  if (found.length > 1 && found.includes(own.start)) {
-    const whole = found.filter((at) => isApart(page.raw, at, at + quote.text.length));
-    if (whole.length === 1 && whole[0] === own.start) return 'whole_words';
-    return isNearest(page.raw, found, own.start, quote) ? 'nearest_context' : null;
+  const plain = normalize(page.raw);
+  const place = normalPlace(page.raw, own.start);
+  const found = places(plain, text);
+  if (found.length > 1 && found.includes(place)) {
+    if (isOnlyWhole(plain, place, text)) return 'whole_words';
+    return isNearest(plain, found, place, { text, context: normalize(quote.context) }) ? 'nearest_context' : null;
   }
   // Had the quote stood there as it is, the recorded side would have known better than we.
-  if (normalize(page.raw).includes(text)) return null;
+  if (plain.includes(text)) return null;
   if (count(page.checked, text) === 1) return 'block_edge';
   return isSame(own.range, quote.text) && count(letters(page.checked), letters(text)) === 1 ? 'typography' : null;
 }
@@ -124,16 +125,25 @@ export function permission(page: RecordedPage, own: Place, quote: Quote): Rule |
 export function correction(page: RecordedPage, recorded: RecordedClaim, own: Place, quote: Quote): Rule | null {
   const text = normalize(quote.text);
   const { start, end, range } = own;
-  const overlaps = start < (recorded.end ?? 0) && (recorded.start ?? 0) < end;
-  if (!overlaps || !isSame(range, quote.text)) return null;
+  const edges = [recorded.start ?? 0, recorded.end ?? 0] as const;
+  if (end <= edges[0] || edges[1] <= start) {
+    const isInWord = edges.some((at) => touching(page.raw, at) === 'word');
+    return isInWord && isOnlyWhole(normalize(page.raw), normalPlace(page.raw, start), text) ? 'whole_words' : null;
+  }
+  if (!isSame(range, quote.text)) return null;
   if (normalize(recorded.range_text ?? '') !== text) return 'other_words';
   const isOnlyPlace = count(page.checked, text) === 1;
-  return isOnlyPlace && normalize(range) === text ? 'bare_edge' : null;
+  return isOnlyPlace && bare(range) === bare(text) ? 'bare_edge' : null;
 }
 
 /** Whether two texts are the same letters and digits in the same order. */
 function isSame(one: string, other: string): boolean {
   return letters(one) !== '' && letters(one) === letters(other);
+}
+
+/** A normalised text without soft hyphens, the marks without width that normalising leaves. */
+function bare(text: string): string {
+  return normalize(text).replaceAll('\u00ad', '');
 }
 
 function letters(text: string): string {
@@ -147,6 +157,17 @@ function isSevered(page: RecordedPage, text: string): boolean {
 /** Whether a place is of no other word than its own. */
 function isApart(raw: string, start: number, end: number): boolean {
   return touching(raw, start) === 'nothing' && touching(raw, end) === 'nothing';
+}
+
+/** Where the unit at a place stands in the normalised text. */
+function normalPlace(raw: string, place: number): number {
+  return normalize(`${raw.slice(0, place)}.`).length - 1;
+}
+
+/** Whether the quote stands as words of its own in this place alone. */
+function isOnlyWhole(plain: string, place: number, text: string): boolean {
+  const whole = places(plain, text).filter((at) => isApart(plain, at, at + text.length));
+  return whole.length === 1 && whole[0] === place;
 }
 
 /** Whether the text around one place agrees with the quote's context further than that around any other. */

@@ -75,6 +75,8 @@ describe('the rules of differences', () => {
     ['typography', page('co\u00adop is'), 'co\u00adop', 'coop', ''],
     ['typography', page('100 °C[1] at sea'), '°C[1] at', '°C at', ''],
     ['whole_words', page('art, party'), 'art', 'art', ''],
+    ['whole_words', page('Caf\u00e9 e\u0301'), 'e\u0301', '\u00e9', ''],
+    ['nearest_context', page('it\u00a0fell. it fell in May.'), 'it\u00a0fell', 'it fell', 'it fell. So'],
     ['nearest_context', page('it fell. it fell in May.'), 'it fell', 'it fell', 'it fell. So'],
     [null, page('a b'), 'a b', 'a c', ''],
     [null, page('coop. co\u00adop.'), 'co\u00adop', 'coop', ''],
@@ -90,6 +92,9 @@ describe('the rules of differences', () => {
   test.each([
     ['other_words', page('the quick fox'), 'e quick fo', 'quick fox', 'quick fox'],
     ['bare_edge', page('quick\u200b fox'), 'quick\u200b', 'quick', 'quick'],
+    ['bare_edge', page('soft\u00adhyphen'), 'soft\u00ad', 'soft', 'soft\u00ad'],
+    ['whole_words', page('soaked oak.'), 'oak', 'oak.', 'oak'],
+    [null, page('soaked oak. oak'), 'oak', 'oak.', 'oak'],
     [null, page('fox fox'), 'fox', 'fox', 'fox'],
     [null, page('quick fox'), 'quick', 'fox', 'quick'],
     [null, page('the quick fox'), 'the', 'quick fox', 'quick fox'],
