@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
 
+from pydantic import ValidationError
+
 from contracts.v1.parts import ImageOccurrence
 from kit.addresses import ip_range_prefix
 from kit.web import Url, WebError, parse_url
@@ -105,26 +107,28 @@ def image_occurrences_passes(case: Case) -> bool:
 def version_identity_passes(case: Case) -> bool:
     """Every recorded step; a step that failed must fail here too, in whatever words."""
     text = case["input"]["contentText"]
-    occurrences = [
-        ImageOccurrence(
-            original_index=given["originalIndex"],
-            normalized_text_offset=given["normalizedTextOffset"],
-            source_url=given["sourceUrl"],
-            caption_text=given.get("captionText"),
-        )
-        for given in case["input"].get("occurrences") or ()
-    ]
+
+    def given() -> list[ImageOccurrence]:
+        return [
+            ImageOccurrence(
+                original_index=occurrence["originalIndex"],
+                normalized_text_offset=occurrence["normalizedTextOffset"],
+                source_url=occurrence["sourceUrl"],
+                caption_text=occurrence.get("captionText"),
+            )
+            for occurrence in case["input"].get("occurrences") or ()
+        ]
 
     def canonical() -> Any:
-        return [_occurrence(occurrence) for occurrence in canonical_occurrences(occurrences, text)]
+        return [_occurrence(occurrence) for occurrence in canonical_occurrences(given(), text)]
 
     steps: dict[str, Callable[[], Any]] = {
         "request_validation": canonical,
         "canonical": canonical,
-        "occurrences_json": lambda: occurrences_json(occurrences),
-        "occurrences_hash": lambda: occurrences_hash(occurrences),
+        "occurrences_json": lambda: occurrences_json(given()),
+        "occurrences_hash": lambda: occurrences_hash(given()),
         "content_hash": lambda: content_hash(text),
-        "version_hash": lambda: version_hash(content_hash(text), occurrences_hash(occurrences)),
+        "version_hash": lambda: version_hash(content_hash(text), occurrences_hash(given())),
     }
     output = case["output"]
     return all(_outcome(step) == _stated(output[name]) for name, step in steps.items() if name in output)
@@ -133,7 +137,7 @@ def version_identity_passes(case: Case) -> bool:
 def _outcome(step: Callable[[], Any]) -> Any:
     try:
         return step()
-    except InvalidOccurrences:
+    except (InvalidOccurrences, ValidationError):
         return ERROR
 
 

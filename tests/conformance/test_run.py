@@ -11,9 +11,10 @@ import pytest
 from tests.conformance.__main__ import main
 
 GOOD = {"id": "good", "input": "198.51.100.7", "output": "198.51.100"}
+HASH_OF_A = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
 NORMALIZED = {
     "normalized": "a",
-    "sha256": "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
+    "sha256": HASH_OF_A,
     "length_utf16": 1,
     "index": {"normalized": "a", "to_raw": [0]},
 }
@@ -65,6 +66,15 @@ def test_a_failing_case_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_wrong_expectations_fail(tmp_path: Path, kind: str, case: dict[str, Any]) -> None:
     write(tmp_path, "a", cases(kind, {"id": "wrong", **case}))
     assert main([str(tmp_path)]) == 1
+
+
+def test_a_picture_before_the_text_fails_each_step_that_needs_it(tmp_path: Path) -> None:
+    picture = {"originalIndex": 0, "normalizedTextOffset": -1, "sourceUrl": "https://a.example/b.png"}
+    failing = ("request_validation", "canonical", "occurrences_hash", "version_hash")
+    output: dict[str, Any] = {"content_hash": HASH_OF_A, **{step: {"error": {}} for step in failing}}
+    given = {"contentText": "a", "occurrences": [picture]}
+    write(tmp_path, "a", cases("version_identity", {"input": given, "output": output}))
+    assert main([str(tmp_path)]) == 0
 
 
 @pytest.mark.parametrize(
