@@ -26,7 +26,8 @@ const DAY_FIRST = new RegExp(
   `(?<![0-9.,])${DAY}(?:st|nd|rd|th|\\.)?${GAP}(?:of${GAP})?${MONTH}\\.?,?${GAP}${YEAR}`,
   'g',
 );
-const SIGN = '[$€£¥₹₽₩₺₴฿]';
+/** The currency signs of today; all but a few lie in one block. */
+const SIGN = '[$¢-¥฿\u20a0-\u20cf]';
 const GROUPED = "[0-9]{1,3}([ .,'’\\u00a0\\u202f])[0-9]{3}(?:\\2[0-9]{3})*(?:[.,][0-9]+)?(?![0-9])";
 const NUMBER = new RegExp(
   `(?<![0-9])(?<![0-9][.,])(${SIGN} ?)?(?:${GROUPED}|[0-9]+(?:[.,][0-9]+)?)([ \\u00a0\\u202f]?(?:[%‰]|${SIGN}))?`,

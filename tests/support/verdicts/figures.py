@@ -28,7 +28,7 @@ _DATES: Final = tuple(
         ),
     )
 )
-_SIGN: Final = "[$€£¥₹₽₩₺₴฿]"
+_SIGN: Final = "[$¢-¥฿\u20a0-\u20cf]"
 _NUMBER: Final = re.compile(
     rf"(?<![0-9])(?<![0-9][.,])(?P<before>{_SIGN} ?)?"
     r"(?P<number>[0-9]{1,3}(?P<gap>[ .,'’\u00a0\u202f])[0-9]{3}(?:(?P=gap)[0-9]{3})*(?:[.,][0-9]+)?(?![0-9])"
