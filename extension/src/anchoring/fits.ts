@@ -4,7 +4,7 @@
  * Letters that agree are not enough: "effective" also lies inside "ineffective", "5" inside "5,000", "is" inside "isn't".
  * Without the look at what touches the quote, a correction made right at its edge would stay underlined.
  */
-import { JOINED, LOOSE, type Folded } from './fold';
+import { JOINED, LOOSE, UNSPACED, type Folded } from './fold';
 
 /** Whether the words of `needle[first, last)` are the words of `page` from `at` on. Both ends may still cut a word. */
 export function hasSameWords(
@@ -53,15 +53,23 @@ const LONG_DASH = /[\u2012-\u2015]/;
  */
 export type Edge = 'clean' | 'joined' | 'cut';
 
-/** Whether the quote that starts or ends at `at` in `page` cuts a word there. */
-export function classifyEdge(page: Folded, at: number, side: 'start' | 'end'): Edge {
+/**
+ * Whether the quote that starts or ends at `at` in `page` cuts a word there.
+ *
+ * `inContext`: the boundary is that of the context around a quote. Scripts without spaces show no word's end: there a
+ * context may end after any character, a quote only at punctuation, or `可能` would be underlined in `不可能`.
+ */
+export function classifyEdge(page: Folded, at: number, side: 'start' | 'end', inContext = false): Edge {
   const step = side === 'start' ? -1 : 1;
   const outer = signBeyond(page, at, step);
   if (outer === null) return 'clean';
   const inner = characterAt(page, side === 'start' ? at : at - 1);
   if (ORNAMENT.test(inner)) return ORNAMENT.test(outer.sign) && isOneEmoji(page, at) ? 'cut' : 'clean';
-  if (WORD.test(outer.sign))
-    return WORD.test(inner) || !separatesWords(page, at, inner, outer.sign, side) ? 'cut' : 'clean';
+  const isUnspaced = UNSPACED.test(inner) || UNSPACED.test(outer.sign);
+  if (WORD.test(outer.sign)) {
+    const isApart = WORD.test(inner) ? inContext && isUnspaced : separatesWords(page, at, inner, outer.sign, side);
+    return isApart ? 'clean' : 'cut';
+  }
   const further = signBeyond(page, outer.past, step)?.sign ?? '';
   const reckons = DIGIT.test(inner) || DIGIT.test(further);
   const joined = reckons ? 'cut' : 'joined';
@@ -77,7 +85,8 @@ export function classifyEdge(page: Folded, at: number, side: 'start' | 'end'): E
   }
   if (SYMBOL.test(outer.sign)) return joined;
   if (!JOINER.test(outer.sign)) return 'clean';
-  const touches = WORD.test(further);
+  // After a full-width comma no space is written: it folds to a plain one.
+  const touches = WORD.test(further) && (outer.sign === '-' || !(isUnspaced || UNSPACED.test(further)));
   if (outer.sign === '-' && LONG_DASH.test(page.raw[page.from[step < 0 ? at - 1 : at]!] ?? '')) {
     return DIGIT.test(inner) && DIGIT.test(further) ? 'cut' : 'clean';
   }
@@ -102,7 +111,8 @@ function signBeyondMarkup(page: Folded, at: number, step: number): string {
 
 /** Whether a quote's outermost sign separates the word that touches it: "blind!See", "one, two", but not "5.5" nor "example.com". */
 function separatesWords(page: Folded, at: number, inner: string, outer: string, side: 'start' | 'end'): boolean {
-  if (/["!?]/.test(inner)) return true;
+  if (/["!?\u3001-\u3003\u3008-\u3011\u3014-\u301f]/.test(inner)) return true;
+  if (/[.,:;()]/.test(inner) && UNSPACED.test(outer)) return true;
   if (side === 'end') return inner === '.' && /\p{Lu}/u.test(outer) && /\p{Ll}/u.test(characterAt(page, at - 2));
   const signs = /^[.,:;)]+/.exec(page.glyphs.slice(at, at + LONGEST_SIGN))?.[0].length ?? 0;
   return signs > 0 && page.gaps[at + signs] !== JOINED;

@@ -27,6 +27,10 @@ export interface Folded {
   readonly raw: string;
 }
 
+/** Letters of scripts that do not put spaces between words. */
+export const UNSPACED =
+  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
 const SPACE = /[\s\u0085\u001c-\u001f]/;
 /** Soft hyphen, zero-width characters, bidi marks and isolates, variation selectors, interlinear annotation. */
 const INVISIBLE =

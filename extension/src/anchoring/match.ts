@@ -65,7 +65,10 @@ function compareSentence(page: Folded, at: number, context: Folded, from: number
   // Words put before or behind a whole sentence make it another sentence.
   if (first > 0 && !isSentenceEdge(page, start)) return 'cut';
   if (last < context.glyphs.length && !isSentenceEdge(page, end)) return 'cut';
-  return worstEdge(classifyEdge(page, start, 'start'), classifyEdge(page, end, 'end'));
+  return worstEdge(
+    classifyEdge(page, start, 'start', first < from),
+    classifyEdge(page, end, 'end', last > from + length),
+  );
 }
 
 function worstEdge(one: Edge, other: Edge): Edge {

@@ -5,12 +5,9 @@
  */
 import search from 'approx-string-match';
 
-import { JOINED, type Folded } from './fold';
+import { JOINED, UNSPACED, type Folded } from './fold';
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-/** Scripts that do not put spaces between words: two characters stand for a word there. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 /** Share of a quote that may differ in a sentence that is still recognisably the same. */
 const TOLERANCE = 0.4;
 const MOST_SEEDS = 6;
@@ -64,6 +61,7 @@ function* listWords(text: Folded): Generator<readonly [string, number]> {
     if (i < text.glyphs.length && text.gaps[i] === JOINED) continue;
     for (const found of text.glyphs.slice(start, i).matchAll(WORD)) {
       const at = start + found.index;
+      // Two characters stand for a word there.
       if (UNSPACED.test(found[0])) yield* listPairs(found[0], at);
       else yield [found[0].toLowerCase(), at];
     }

@@ -123,6 +123,35 @@ describe('a quote that stands on the page', () => {
     }
   });
 
+  describe('in a script without spaces', () => {
+    const raw = '東京は首都である。人口は1400万人で、都市圏は世界最大だ！「本当」と言う。';
+    it.each([
+      ['人口は1400万人で、都市圏は世界最大だ！', ''],
+      ['人口は1400万人で、都市圏は世界最大だ', ''],
+      ['都市圏は世界最大だ', ''],
+      ['「本当」', ''],
+      ['人口は1400万人で、都市圏は世界最大だ！', '首都である。人口は1400万人で、都市圏は世界最大だ！「本当」と'],
+      ['東京は首都である。', '東京は首都である。人口は'],
+      ['都市圏', '万人で、都市圏は世界'],
+    ])('is found between its neighbours: %s / %s', (quote, context) => {
+      expect(words(page(raw), quote, context)).toBe(quote);
+    });
+
+    it.each([
+      ['这是可能的，他说。', '他说', '', 'anchored'],
+      ['ปลาอยู่ในน้ำเสมอไป', 'อยู่ในน้ำ', 'ปลาอยู่ในน้ำเสมอ', 'anchored'],
+      ['ปลาอยู่ในน้ำเสมอไป', 'อยู่ในน้ำ', 'ปลาอยู่ในน้ำ', 'changed'],
+      ['这是不可能的。', '可能的。', '', 'changed'],
+      ['这是不可能的。', '可能的。', '可能的。', 'changed'],
+      ['这是不可能的。', '可能的。', '这是可能的。', 'changed'],
+      ['人口は1400万人だ。', '人口は1400', '', 'changed'],
+      ['人口は1400万人だ。', '人口は14', '人口は14', 'changed'],
+      ['約13.5倍だ。', '倍だ', '3.5倍だ', 'changed'],
+    ])('is no part of what may be a longer word: %s: %s / %s', (text, quote, context, outcome) => {
+      expect(one(page(text), quote, context).outcome).toBe(outcome);
+    });
+  });
+
   it('may begin with the punctuation that ends the word before it', () => {
     const raw = 'Vienna (1918), the capital, is large. So… they say.';
     for (const quote of [', the capital', ', is large', '), the capital', '. So', '… they say']) {
