@@ -111,7 +111,7 @@ function signBeyondMarkup(page: Folded, at: number, step: number): string {
 
 /** Whether a quote's outermost sign separates the word that touches it: "blind!See", "one, two", but not "5.5" nor "example.com". */
 function separatesWords(page: Folded, at: number, inner: string, outer: string, side: 'start' | 'end'): boolean {
-  if (/["!?\u3001-\u3003\u3008-\u3011\u3014-\u301f]/.test(inner)) return true;
+  if (/["!?\u0964\u3001-\u3003\u3008-\u3011\u3014-\u301f]/.test(inner)) return true;
   if (/[.,:;()]/.test(inner) && UNSPACED.test(outer)) return true;
   if (side === 'end') return inner === '.' && /\p{Lu}/u.test(outer) && /\p{Ll}/u.test(characterAt(page, at - 2));
   const signs = /^[.,:;)]+/.exec(page.glyphs.slice(at, at + LONGEST_SIGN))?.[0].length ?? 0;

@@ -118,7 +118,7 @@ describe('a quote that stands on the page', () => {
   });
 
   it('ends with its own full stop where the next sentence follows without a space', () => {
-    for (const quote of ['Bats are blind.', 'Bats are blind!', 'Bats are blind?', '"Bats are blind"']) {
+    for (const quote of ['Bats are blind.', 'Bats are blind!', 'Bats are blind?', '"Bats are blind"', 'चमगादड़ अंधे हैं।']) {
       expect(words(page(`Look: ${quote}See how they fly.`), quote)).toBe(quote);
     }
   });
