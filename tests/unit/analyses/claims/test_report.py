@@ -78,6 +78,12 @@ def test_sections_stand_in_their_order(case: Reported) -> None:
     assert [line[3:] for line in write_report(case.result).splitlines() if line.startswith("## ")] == SECTIONS
 
 
+def test_a_fallacy_without_a_place_has_no_empty_brackets() -> None:
+    fallacy: JsonValue = {"type": "straw_man", "severity": "minor", "why": "Nobody said so.", "location": ""}
+    report = write_report({**FULL, "article_holistic_assessment": {"fallacies": [fallacy]}})
+    assert "- straw\\_man, minor: Nobody said so.\n" in report
+
+
 def kinds(tokens: list[Token]) -> list[str]:
     """What a renderer makes of a report, without its texts."""
     found = [each.type for token in tokens for each in (token, *(token.children or ()))]
