@@ -59,6 +59,24 @@ def test_a_wait_below_zero_says_nothing() -> None:
     assert read_error(refused).retry_after_s is None
 
 
+@pytest.mark.parametrize(
+    ("until", "wait_s"),
+    [
+        ("Tue, 01 Dec 2026 10:00:20 GMT", 20),
+        ("Tue, 01 Dec 2026 09:00:00 GMT", 0),
+        ("Tue, 01 Dec 2026 10:00:20 -0000", None),
+        ("Tue, 01 Dec 99999999999 10:00:20 GMT", None),
+        ("soon", None),
+    ],
+)
+def test_a_server_may_name_the_moment_when_to_try_again(until: str, wait_s: float | None) -> None:
+    headers = {"Retry-After": until, "Date": "Tue, 01 Dec 2026 10:00:00 GMT"}
+    for status in (429, 503):
+        assert read_error(httpx.Response(status, headers=headers)).retry_after_s == wait_s
+    del headers["Date"]
+    assert read_error(httpx.Response(503, headers=headers)).retry_after_s is None
+
+
 def test_limits_are_read_by_policy() -> None:
     limits = read_rate_limits(
         httpx.Headers({"RateLimit-Policy": '"a";q=60;w=3600, "b";q=5', "RateLimit": '"a";r=0;t=9, "b";r=4'})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
+from email.utils import parsedate_to_datetime
 from typing import Final
 
 import httpx
@@ -163,7 +164,16 @@ def _read_retry_after(response: httpx.Response) -> float | None:
     stated = response.headers.get("retry-after", "")
     if stated.isascii() and stated.isdigit():
         return float(stated)
-    if response.status_code != 429:
-        return None
+    wait_s = _seconds_until(stated, response.headers.get("date", ""))
+    if wait_s is not None or response.status_code != 429:
+        return wait_s
     spent = [each.reset_s for each in read_rate_limits(response.headers).values() if each.remaining == 0]
     return max((wait for wait in spent if wait is not None), default=None)
+
+
+def _seconds_until(date: str, sent_at: str) -> float | None:
+    """How long it is until a date, by the clock of the server; None if one of both is no date."""
+    try:
+        return max(0.0, (parsedate_to_datetime(date) - parsedate_to_datetime(sent_at)).total_seconds())
+    except (TypeError, ValueError, OverflowError):  # TypeError: one has a zone and the other has none
+        return None
