@@ -77,6 +77,11 @@ def test_a_server_may_name_the_moment_when_to_try_again(until: str, wait_s: floa
     assert read_error(httpx.Response(503, headers=headers)).retry_after_s is None
 
 
+def test_a_redirect_is_named_with_its_address() -> None:
+    moved = httpx.Response(301, headers={"Location": "https://errata.example/v1/health"})
+    assert "redirects to https://errata.example/v1/health;" in str(read_error(moved))
+
+
 def test_limits_are_read_by_policy() -> None:
     limits = read_rate_limits(
         httpx.Headers({"RateLimit-Policy": '"a";q=60;w=3600, "b";q=5', "RateLimit": '"a";r=0;t=9, "b";r=4'})

@@ -146,6 +146,8 @@ def read_error(response: httpx.Response) -> ApiError:
 
 def _read_other_error(response: httpx.Response) -> tuple[str, str]:
     """Code and message of an answer that is not a problem document: a procedure's error, or a proxy's page."""
+    if response.has_redirect_location:
+        return "UNKNOWN", f"The server redirects to {response.headers['location']}; give the address of the instance"
     try:
         error = parse_json(response.content)["error"]
         return str(error["data"]["code"]), " ".join(str(error["message"]).split())
