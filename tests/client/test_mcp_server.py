@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -37,6 +38,17 @@ async def test_the_tools_say_what_they_cost() -> None:
         *("estimate_audit", "audit_article", "look_up_claim", "corrections_of_post")
     ]
     assert all("ost" in (each.description or "") or "credit" in (each.description or "") for each in tools)
+
+
+async def test_hosts_learn_which_tools_may_run_without_asking_their_user() -> None:
+    async with McpClient(make_server()) as client:
+        hints = {each.name: each.annotations for each in (await client.list_tools()).tools}
+    assert [name for name, hint in hints.items() if hint and hint.read_only_hint] == [
+        *("estimate_audit", "corrections_of_post")
+    ]
+    assert [name for name, hint in hints.items() if hint and hint.destructive_hint is False] == [
+        *("audit_article", "look_up_claim")
+    ]
 
 
 async def test_an_article_is_estimated_and_audited(server: JobServer) -> None:
@@ -178,4 +190,4 @@ def test_the_program_speaks_the_protocol_over_its_pipes() -> None:
         check=True,
     )
     answer = json.loads(done.stdout.splitlines()[0])
-    assert answer["result"]["serverInfo"]["name"] == "openerrata"
+    assert answer["result"]["serverInfo"] == {"name": "openerrata", "version": version("openerrata-client")}

@@ -10,12 +10,14 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
 from typing import Any, Final, Literal
 
 import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
 
 from openerrata_client.async_client import AsyncClient, AsyncJob
 from openerrata_client.calls import CANCEL_S
@@ -28,6 +30,9 @@ AUDIT_S: Final = 600.0
 PARTS: Final = 40
 """Many hosts give up a call that is silent for a minute."""
 MOST_INVESTIGATIONS: Final = 5
+READS: Final = ToolAnnotations(read_only_hint=True)
+"""Hosts may call such a tool without asking their user."""
+STARTS_A_JOB: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False)
 CHUNK: Final = 65_536
 GOES_ON: Final = (JobTimeoutError, ApiConnectionError, ServerError, RateLimitError)
 """Errors that end the wait for a job, but not the job."""
@@ -54,11 +59,12 @@ def make_server() -> MCPServer:
         "openerrata",
         instructions="Audits articles: claims, evidence for and against each, a verdict. Verdicts are estimates by "
         "models; quote the evidence with its address, not the verdict alone.",
+        version=version("openerrata-client"),
     )
-    server.tool()(estimate_audit)
-    server.tool()(audit_article)
-    server.tool()(look_up_claim)
-    server.tool()(corrections_of_post)
+    server.tool(annotations=READS)(estimate_audit)
+    server.tool(annotations=STARTS_A_JOB)(audit_article)
+    server.tool(annotations=STARTS_A_JOB)(look_up_claim)
+    server.tool(annotations=READS)(corrections_of_post)
     return server
 
 
