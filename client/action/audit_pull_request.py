@@ -60,10 +60,9 @@ class Forge:
         self._comments = f"{self._repository}/issues/{number}/comments"
 
     def changed_files(self) -> Iterator[str]:
-        """Paths whose words the pull request adds or changes; a file that was only moved has none."""
+        """Paths whose words the pull request adds or changes; an empty file, or one only moved, has none."""
         for each in self._pages(f"{self._repository}/pulls/{self._number}/files"):
-            is_moved = each["status"] == "renamed" and each["changes"] == 0
-            if each["status"] != "removed" and not is_moved:
+            if each["status"] != "removed" and each["changes"]:
                 yield each["filename"]
 
     def write_comment(self, text: str) -> None:

@@ -229,6 +229,18 @@ def test_changed_files_are_audited_and_found_in_one_comment(tmp_path: Path, forg
     assert "1 more changed files were not audited" in forge.comments[1]["body"]
 
 
+def test_a_file_without_words_of_the_pull_request_costs_nothing(
+    tmp_path: Path, forge: Forge, server: JobServer
+) -> None:
+    kinds = [("empty.md", "added"), ("post.md", "modified"), ("moved.md", "renamed")]
+    forge.files = [{"filename": name, "status": status, "changes": 0} for name, status in kinds]
+    (tmp_path / "empty.md").touch()
+    done = run(tmp_path, forge, server)
+    assert (done.returncode, done.stdout) == (0, "0 audited, 0 not well supported, 0 could not be audited\n")
+    assert "No Markdown file was changed." in forge.comments[1]["body"]
+    assert server.asked == []
+
+
 def test_two_runs_at_once_leave_one_comment(tmp_path: Path, forge: Forge, server: JobServer) -> None:
     forge.meanwhile = [f"{MODULE.MARK}\nof the other run"]
     done = run(tmp_path, forge, server)
