@@ -63,6 +63,13 @@ def test_no_other_message_is(headers: Mapping[str, str], body: bytes) -> None:
         verify_webhook(headers, body, [OLD])
 
 
+@pytest.mark.parametrize("empty", ["", "whsec_"])
+def test_an_empty_secret_signs_nothing(empty: str) -> None:
+    assert verify_webhook(message(OLD), BODY, [empty, OLD]).job_id == JOB
+    with pytest.raises(WebhookError):
+        verify_webhook(message(empty), BODY, [OLD, empty])
+
+
 def keys(*found: ReceiptKey) -> PublicKeys:
     return PublicKeys.read(ServerKeys(keys=tuple(each.public for each in found)).model_dump_json())
 

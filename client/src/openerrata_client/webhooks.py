@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from standardwebhooks import Webhook, WebhookVerificationError
+from standardwebhooks.webhooks import EmptyWebhookSecretError
 
 from openerrata_client.documents import Answer, OpenErrataError
 
@@ -43,7 +44,7 @@ def verify_webhook(headers: Mapping[str, str], body: bytes, secrets: str | Seque
     for secret in [secrets] if isinstance(secrets, str) else secrets:
         try:
             Webhook(secret).verify(body, plain, json_parse=False)
-        except (WebhookVerificationError, ValueError):  # a signature that is no base64 is a ValueError there
+        except (WebhookVerificationError, EmptyWebhookSecretError, ValueError):  # ValueError: it is no base64
             continue
         try:
             return WebhookMessage.model_validate({**json.loads(body), "id": plain["webhook-id"]})
