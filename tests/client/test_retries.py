@@ -82,6 +82,11 @@ def test_a_redirect_is_named_with_its_address() -> None:
     assert "redirects to https://errata.example/v1/health;" in str(read_error(moved))
 
 
+def test_an_instance_without_the_job_api_is_named_as_one() -> None:
+    page = httpx.Response(404, html="<h1>There is no such page</h1>")
+    assert "its operator has not turned this interface on" in str(read_error(page))
+
+
 def test_limits_are_read_by_policy() -> None:
     limits = read_rate_limits(
         httpx.Headers({"RateLimit-Policy": '"a";q=60;w=3600, "b";q=5', "RateLimit": '"a";r=0;t=9, "b";r=4'})

@@ -20,6 +20,7 @@ from openerrata_client.rate_limits import read_rate_limits
 from openerrata_client.types import ADVICE, CreditLimitReached, JobView, ProblemDocument
 
 RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504})
+NOT_SERVED: Final = "This is not the address of an instance, or its operator has not turned this interface on"
 
 
 class ApiConnectionError(OpenErrataError):
@@ -152,7 +153,7 @@ def _read_other_error(response: httpx.Response) -> tuple[str, str]:
         error = parse_json(response.content)["error"]
         return str(error["data"]["code"]), " ".join(str(error["message"]).split())
     except (KeyError, TypeError, ValueError):
-        return "UNKNOWN", response.reason_phrase or "no explanation"
+        return "UNKNOWN", NOT_SERVED if response.status_code == 404 else response.reason_phrase or "no explanation"
 
 
 def _class_of(status: int, code: str) -> type[ApiError]:
