@@ -136,7 +136,8 @@ def describe(outcomes: Sequence[Outcome], left_out: int) -> str:
     """The comment, in Markdown."""
     lines = [MARK, "### Audit of changed articles", ""]
     for outcome in outcomes:
-        lines += [f"**`{outcome.path.replace('`', '')}`**: {_verdict(outcome)}", ""]
+        path = " ".join(outcome.path.replace("`", "").split())  # a name may hold the ends of lines
+        lines += [f"**`{path}`**: {_verdict(outcome)}", ""]
         rows = list(_findings(outcome.result))
         if rows:
             lines += ["| claim | found | evidence |", "|---|---|---|", *rows, ""]

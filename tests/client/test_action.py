@@ -146,6 +146,13 @@ def test_words_of_an_article_become_no_mark_up(text: str, address: str) -> None:
     assert not re.search(r"@\w", cells[0])
 
 
+def test_a_file_name_becomes_no_mark_up() -> None:
+    comment = MODULE.describe([MODULE.Outcome("a`b\n\n# Head\n\n@all.md", problem="x")], 0)
+    inline = [child for token in MARKDOWN.parse(comment) for child in token.children or ()]
+    assert [child.content for child in inline if child.type == "code_inline"] == ["ab # Head @all.md"]
+    assert not any("@" in child.content for child in inline if child.type == "text")
+
+
 def test_a_comment_is_no_longer_than_one_may_be() -> None:
     outcomes = [MODULE.Outcome(f"{number}.md", problem="x" * 200) for number in range(1_000)]
     comment = MODULE.describe(outcomes, 3)
