@@ -110,6 +110,15 @@ def test_the_servers_word_on_when_to_try_again_counts(client: Client, server: Jo
     assert pauses == [3.0, 7.0, 2.0, 4.0]
 
 
+def test_the_limit_of_jobs_is_still_known_after_another_request(client: Client, server: JobServer) -> None:
+    client.estimate(text=TEXT)
+    reads = {"RateLimit-Policy": '"reads";q=600;w=60', "RateLimit": '"reads";r=599;t=1'}
+    server.fail("GET /v1/health", Fault(404, "NOT_FOUND", reads))
+    with pytest.raises(NotFoundError):
+        client.health()
+    assert {name: limit.remaining for name, limit in client.rate_limits.items()} == {"jobs": 59, "reads": 599}
+
+
 def test_a_wait_that_is_too_long_is_left_to_the_caller(client: Client, server: JobServer, pauses: Pauses) -> None:
     server.fail(ANALYZE, Fault(429, "EXTRACTION_QUOTA", {"Retry-After": "40000"}))
     with pytest.raises(RateLimitError, match="starts anew at midnight") as refused:

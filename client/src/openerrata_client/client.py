@@ -170,7 +170,7 @@ class Client:
                 response = self._http.send(self._build(call), follow_redirects=False)
         except httpx.RequestError as error:
             return error
-        self.rate_limits = read_rate_limits(response.headers) or self.rate_limits
+        self.rate_limits = {**self.rate_limits, **read_rate_limits(response.headers)}
         return response
 
     def _build(self, call: Call, timeout_s: float | None = None) -> httpx.Request:
