@@ -72,12 +72,12 @@ class Forge:
         """
         first = next(self._own_comments(), None)
         if first is None:
-            posted = self._http.post(self._comments, json={"body": text}).raise_for_status().json()["id"]
+            posted = self._ask("POST", self._comments, json={"body": text})["id"]
             first = next(self._own_comments(), posted)
             if first == posted:
                 return
-            self._http.delete(f"{self._repository}/issues/comments/{posted}").raise_for_status()
-        self._http.patch(f"{self._repository}/issues/comments/{first}", json={"body": text}).raise_for_status()
+            self._ask("DELETE", f"{self._repository}/issues/comments/{posted}")
+        self._ask("PATCH", f"{self._repository}/issues/comments/{first}", json={"body": text})
 
     def _own_comments(self) -> Iterator[int]:
         """The ids of this action's comments, oldest first. The mark alone is no proof: anyone may write it."""
@@ -89,7 +89,7 @@ class Forge:
     @cached_property
     def _login(self) -> str:
         """The login of the token's owner; a workflow's token may not ask any other resource for it."""
-        answer = self._http.post(self._graphql, json={"query": "{ viewer { login } }"}).raise_for_status().json()
+        answer = self._ask("POST", self._graphql, json={"query": "{ viewer { login } }"})
         if not answer.get("data"):
             raise OpenErrataError("No comment was written: GitHub does not say whose token this is.")
         login: str = answer["data"]["viewer"]["login"]
@@ -98,12 +98,23 @@ class Forge:
     def _pages(self, path: str) -> Iterator[Mapping[str, Json]]:
         page = 1
         while True:
-            answer = self._http.get(path, params={"per_page": PAGE, "page": page})
-            found = answer.raise_for_status().json()
+            found = self._ask("GET", path, params={"per_page": PAGE, "page": page})
             yield from found
             if len(found) < PAGE:
                 return
             page += 1
+
+    def _ask(self, method: str, path: str, **more: Json) -> Json:
+        """What GitHub answers. Raises: OpenErrataError: it refuses, for a reason that it states, or answers no JSON."""
+        answer = self._http.request(method, path, **more)
+        try:
+            said = answer.json() if answer.content else {}
+            if answer.is_success:
+                return said
+            why = " ".join(str(said["message"]).split())
+        except (KeyError, TypeError, ValueError):
+            why = f"{answer.reason_phrase}, and no JSON"
+        raise OpenErrataError(f"GitHub answered {answer.status_code} to {method} {answer.url.path}: {why}")
 
 
 async def audit_all(paths: Sequence[str], options: Options) -> list[Outcome]:

@@ -42,6 +42,8 @@ class Forge:
         self.comments: list[dict[str, Any]] = [{"id": 1, "body": "Nice.", "user": None}]
         self.is_read_only = False
         self.is_silent_of_tokens = False
+        self.is_replaced: int | None = None
+        """The status of a proxy's page that answers instead."""
         self.meanwhile: list[str] = []
         """Comments that others write while one is being written."""
 
@@ -65,6 +67,9 @@ def forge() -> Iterator[Forge]:
 
         def do_GET(self) -> None:
             assert self.headers["authorization"] == "Bearer gh_token"
+            if state.is_replaced is not None:
+                self.send_body(b"<html>", state.is_replaced)
+                return
             path, _, query = self.path.partition("?")
             listed = state.files if path == "/repos/a/b/pulls/7/files" else state.comments
             assert path in ("/repos/a/b/pulls/7/files", "/repos/a/b/issues/7/comments")
@@ -104,7 +109,9 @@ def forge() -> Iterator[Forge]:
             return found
 
         def answer(self, document: object, status: int = 200) -> None:
-            body = json.dumps(document).encode()
+            self.send_body(json.dumps(document).encode(), status)
+
+        def send_body(self, body: bytes, status: int) -> None:
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -277,6 +284,14 @@ def test_a_token_whose_owner_is_unknown_is_said_in_one_line(tmp_path: Path, forg
     assert "whose token" in done.stderr
 
 
+@pytest.mark.parametrize("status", [200, 502])
+def test_a_page_of_a_proxy_is_no_finding(tmp_path: Path, forge: Forge, server: JobServer, status: int) -> None:
+    forge.is_replaced = status
+    done = run(tmp_path, forge, server)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert f"GitHub answered {status} to GET /repos/a/b/pulls/7/files: " in done.stderr
+
+
 def test_nothing_to_audit_and_nothing_that_could_be(tmp_path: Path, forge: Forge, server: JobServer) -> None:
     server.ends_as = "FAILED"
     done = run(tmp_path, forge, server)
@@ -295,7 +310,8 @@ def test_what_was_paid_for_is_shown_where_no_comment_may_be_written(
     forge.is_read_only = True
     done = run(tmp_path, forge, server)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
-    assert "403" in done.stderr
+    assert done.stderr.startswith("GitHub answered 403 to POST /repos/a/b/issues/7/comments: ")
+    assert done.stderr.endswith(": Resource not accessible by integration\n"), "a locked conversation is another reason"
     assert (tmp_path / "output").read_text() == "findings=2\n"
     assert "**`post.md`**: MISLEADING." in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
