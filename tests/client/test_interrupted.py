@@ -90,13 +90,16 @@ def environment(server: JobServer) -> dict[str, str]:
     return {**os.environ, "OPENERRATA_API_KEY": API_KEY, "OPENERRATA_SERVER": server.address}
 
 
-def test_ctrl_c_before_the_server_has_answered_cancels_the_job(server: JobServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_server_has_answered_cancels_the_job(
+    server: JobServer, tmp_path: Path, number: signal.Signals
+) -> None:
     server.fail(ANALYZE, SLOW)
     (tmp_path / "draft.md").write_text(TEXT)
     program = [sys.executable, "-c", "from openerrata_client.command import main; main()", str(tmp_path / "draft.md")]
     process = subprocess.Popen(program, stderr=subprocess.PIPE, env=environment(server))
     assert server.stalls.wait(60)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, said = process.communicate(timeout=30)
     assert (process.returncode, said, status(server)) == (130, b"interrupted\n", "CANCELED")
 

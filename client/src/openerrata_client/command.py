@@ -1,6 +1,6 @@
 """The command line: audit one article, with an exit status that a script can use.
 
-0: well supported. 1: any other verdict. 2: no verdict. 130: interrupted, and the job cancelled.
+0: well supported. 1: any other verdict. 2: no verdict. 130: interrupted or terminated, and the job cancelled.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ import asyncio
 import json
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +43,7 @@ A page:                 {name} https://news.example/article
 A draft, for a script:  {name} --json draft.md
 
 The report goes to standard output. The exit status is 0 if the article is well supported, 1 if it is not, 2 if there is
-no verdict. Ctrl-C cancels the job. The key of the account is read from OPENERRATA_API_KEY or --key-file.
+no verdict. Ctrl-C and SIGTERM cancel the job. The key of the account is read from OPENERRATA_API_KEY or --key-file.
 """
 
 
@@ -111,7 +113,7 @@ def make_command(name: str) -> click.Command:
             ) from None
         except OpenErrataError as error:
             raise NoVerdict(str(error).partition("\n")[0]) from None
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, asyncio.CancelledError):
             click.echo("interrupted", err=True)
             context.exit(INTERRUPTED)
         context.exit(exit_status(result))
@@ -159,6 +161,10 @@ async def _audit(
     *,
     as_json: bool,
 ) -> tuple[FullResult | CacheOnlyResult, str]:
+    this = asyncio.current_task()
+    assert this is not None
+    with suppress(NotImplementedError):  # Windows has no such signal
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
     async with AsyncClient(key, server=server) as client:
         async with asyncio.timeout(timeout_s or None):
             job = await client.analyze(url=article.get("url"), text=article.get("text"), options=options)
