@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openerrata_client import ApiConnectionError, ApiError, RetryPolicy
+from openerrata_client import ApiConnectionError, ApiError, JobTimeoutError, RetryPolicy
 from openerrata_client.errors import RETRYABLE, read_error
-from openerrata_client.exchanges import Call, Pause, request
+from openerrata_client.exchanges import Call, Pause, request, wait_for_end
 from openerrata_client.rate_limits import read_rate_limits
 
 CALL = Call("GET", "/v1/health")
@@ -46,6 +46,16 @@ def test_it_ends_and_never_waits_longer_than_it_may(
     with pytest.raises(StopIteration) as end:
         exchange.send(httpx.Response(204))
     assert end.value.value.status_code == 204
+
+
+@pytest.mark.parametrize(("took_s", "paused_s"), [(0.0, 10), (3.0, 7), (40.0, 0)])
+def test_waiting_for_a_server_in_trouble_ends_with_its_time(took_s: float, paused_s: float) -> None:
+    moments = iter([0.0, 0.0, took_s])
+    exchange = wait_for_end("A", 10, lambda: next(moments), RetryPolicy())
+    next(exchange)
+    assert exchange.send(httpx.Response(503, headers={"Retry-After": "41"})) == Pause(paused_s)
+    with pytest.raises(JobTimeoutError, match="503"):
+        exchange.send(None)
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, TypeVar
 from urllib.parse import quote
 
@@ -74,8 +75,11 @@ class RetryPolicy:
         return min(self.longest_s, self.first_s * 2.0 ** (retry - 1)) * (0.5 + self.jitter() / 2)
 
 
-def request(call: Call, policy: RetryPolicy) -> Exchange[httpx.Response]:
-    """Send a request, and send it again where that may help. Raises: ApiError, ApiConnectionError."""
+def request(call: Call, policy: RetryPolicy, left_s: Callable[[], float] = lambda: inf) -> Exchange[httpx.Response]:
+    """Send a request, and send it again where that may help. Raises: ApiError, ApiConnectionError.
+
+    TimeoutError: `left_s` seconds, the time that is left, are over before it may be sent again.
+    """
     retry = 0
     while True:
         outcome = yield call
@@ -86,7 +90,10 @@ def request(call: Call, policy: RetryPolicy) -> Exchange[httpx.Response]:
         seconds = policy.pause_before(retry, error)
         if seconds is None:
             raise error
-        yield Pause(seconds)
+        left = max(0.0, left_s())
+        yield Pause(min(seconds, left))
+        if left <= seconds:
+            raise TimeoutError(str(error)) from error
 
 
 def take_back(analyze: Call) -> Exchange[None]:
@@ -119,18 +126,24 @@ def wait_for_end(
 ) -> Exchange[JobView]:
     """Wait until a job has ended. Raises: JobTimeoutError: it did not end within the time given."""
     began = now()
+
+    def left_s() -> float:
+        return inf if timeout_s is None else timeout_s - (now() - began)
+
     while True:
-        left = None if timeout_s is None else max(0.0, timeout_s - (now() - began))
-        wait_s = LONGEST_WAIT_S if left is None else min(LONGEST_WAIT_S, int(left))
-        answer = yield from request(Call("GET", job_path(job_id), wait_s=wait_s), policy)
+        wait_s = int(min(LONGEST_WAIT_S, max(0.0, left_s())))
+        try:
+            answer = yield from request(Call("GET", job_path(job_id), wait_s=wait_s), policy, left_s)
+        except TimeoutError as late:
+            raise JobTimeoutError(f"The state of job {job_id} is not known: {late}") from late
         job = JobView.read(answer.content)
         if job.status in ENDED:
             return job
-        left = None if timeout_s is None else timeout_s - (now() - began)
-        if left is not None and left <= 0:
+        left = left_s()
+        if left <= 0:
             raise JobTimeoutError(f"Job {job_id} is {job.status} ({job.progress.stage}); it goes on.")
         if "preference-applied" not in answer.headers:
-            yield Pause(POLL_S if left is None else min(POLL_S, left))
+            yield Pause(min(POLL_S, left))
 
 
 def read_output(
