@@ -5,6 +5,7 @@
  * nowhere else; redirects are not followed, because they could lead to a host that the reader was not told about.
  */
 import { Assembly } from './assembly';
+import { readText } from './body';
 import type { ChatBody, ModelAnswer, ModelProblem } from './chat_format';
 import { LIMITS } from './given';
 import type { Clock, Model } from './ports';
@@ -18,37 +19,58 @@ export interface Server {
   readonly key: string;
 }
 
+type Post = (body: ChatBody, signal: AbortSignal) => Promise<Response>;
+
+/** What OpenAI's newer models call `max_tokens`, which they refuse, and older servers do not know. */
+const NEWER_LIMIT = 'max_completion_tokens';
+
 export function chatModel(server: Server, fetch: Fetch, clock: Clock): Model {
+  const post = poster(server, fetch);
   return {
     async ask(body, signal) {
       const silence = watchForSilence(clock);
-      const answer = await request(server, body, fetch, AbortSignal.any([signal, silence.signal]), silence.postpone);
+      const answer = await request(post, body, AbortSignal.any([signal, silence.signal]), silence.postpone);
       silence.stop();
       return silence.signal.aborted && !answer.ok ? failed({ kind: 'silent' }) : answer;
     },
   };
 }
 
-async function request(
-  { baseUrl, key }: Server,
-  body: ChatBody,
-  fetch: Fetch,
-  signal: AbortSignal,
-  onBytes: () => void,
-): Promise<ModelAnswer> {
-  let received = 0;
-  let hasBegun = false;
-  try {
+/** Sends requests, and remembers how the server calls the limit of an answer. */
+function poster({ baseUrl, key }: Server, fetch: Fetch): Post {
+  let limit = 'max_tokens';
+  const headers = {
+    'content-type': 'application/json',
+    ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
+    // Anthropic refuses what comes from a browser without this.
+    ...(baseUrl.startsWith('https://api.anthropic.com/')
+      ? { 'anthropic-dangerous-direct-browser-access': 'true' }
+      : {}),
+  };
+  return async function post(body, signal) {
+    const { max_tokens: most, ...rest } = body;
     const response = await fetch(`${baseUrl}/chat/completions`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...(key === '' ? {} : { authorization: `Bearer ${key}` }) },
-      body: JSON.stringify(body),
+      headers,
+      body: JSON.stringify({ ...rest, [limit]: most }),
       credentials: 'omit',
       cache: 'no-store',
       redirect: 'manual',
       referrerPolicy: 'no-referrer',
       signal,
     });
+    if (response.status !== 400 || limit === NEWER_LIMIT) return response;
+    if ((await readText(response, LIMITS.answerBytes))?.includes(NEWER_LIMIT) !== true) return response;
+    limit = NEWER_LIMIT;
+    return post(body, signal);
+  };
+}
+
+async function request(post: Post, body: ChatBody, signal: AbortSignal, onBytes: () => void): Promise<ModelAnswer> {
+  let received = 0;
+  let hasBegun = false;
+  try {
+    const response = await post(body, signal);
     if (!response.ok) {
       void response.body?.cancel().catch(() => undefined);
       if (response.status < 400) return failed({ kind: 'broken' });

@@ -77,6 +77,20 @@ export function refuse(status: number, headers: Record<string, string> = {}): Tu
   };
 }
 
+/** Answers as OpenAI's newer models do: they refuse the usual name of the limit. */
+export function renaming(turn: Turn): Turn {
+  return (response, request) => {
+    if (!('max_tokens' in request.body)) {
+      turn(response, request);
+      return;
+    }
+    const message =
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ error: { message, param: 'max_tokens', code: 'unsupported_parameter' } }));
+  };
+}
+
 /** Takes the request and says nothing. */
 export const silent: Turn = () => undefined;
 

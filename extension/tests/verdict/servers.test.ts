@@ -9,7 +9,18 @@ import type { Setup } from '../../src/verdict/loop';
 import type { Clock, SearchEngine } from '../../src/verdict/ports';
 import { runCheck } from '../../src/verdict/runner';
 import { requirement } from '../requirement';
-import { ChatServer, chunk, cut, document, refuse, searching, silent, stream, type Turn } from './chat_server';
+import {
+  ChatServer,
+  chunk,
+  cut,
+  document,
+  refuse,
+  renaming,
+  searching,
+  silent,
+  stream,
+  type Turn,
+} from './chat_server';
 
 const server = new ChatServer();
 let baseUrl = '';
@@ -304,6 +315,38 @@ describe('a connection test', () => {
     });
     expect(await testPorts(choice, model(), null, never)).toMatchObject({ search: null });
   });
+});
+
+describe('a server that takes the limit under its newer name', () => {
+  test('is asked again once, and only under that name from then on', async () => {
+    server.script(renaming(searching('a')), renaming(searching('a')), renaming(stream({ content: ANSWER })));
+    expect((await check()).end.at).toBe('done');
+    const limits = server.received.map(({ body }) => [body.max_tokens, body.max_completion_tokens]);
+    expect(limits).toEqual([
+      [256, undefined],
+      [undefined, 256],
+      [undefined, 256],
+    ]);
+  });
+
+  test('which refuses that too is asked no third time for the same', async () => {
+    const message = 'max_completion_tokens is too large';
+    server.script((response) => response.writeHead(400).end(message));
+    expect(failureOf(await check())).toMatchObject({ code: 'model_error' });
+    expect(server.received.length).toBe(3);
+  });
+});
+
+test.each([
+  ['https://api.anthropic.com/v1', 'true'],
+  ['https://api.anthropic.com.example/v1', null],
+])('only Anthropic, which refuses browsers otherwise, learns that one asks: %s', async (address, expected) => {
+  const asked: RequestInit[] = [];
+  const record = async (_: string, init: RequestInit): Promise<Response> => (asked.push(init), Response.error());
+  const body = { model: 'small', messages: [], stream: true, max_tokens: 256 } as const;
+  const server = { baseUrl: address, key: 'sk-key' };
+  await chatModel(server, record, new Timers()).ask(body, new AbortController().signal);
+  expect(new Headers(asked[0]!.headers).get('anthropic-dangerous-direct-browser-access')).toBe(expected);
 });
 
 test('a request takes nothing along that the browser keeps of its server', async () => {

@@ -1,4 +1,5 @@
 /** What the search engines have in common: one request, within limits of time and size, and results made of its answer. */
+import { readText } from '../body';
 import type { Fetch } from '../chat';
 import { isDay } from '../figures';
 import { LIMITS } from '../given';
@@ -56,7 +57,7 @@ async function request(
     void response.body?.cancel().catch(() => undefined);
     return failed(response.status === 0 ? 'the search answered elsewhere' : `the search answered ${response.status}`);
   }
-  const body = await readText(response);
+  const body = await readText(response, LIMITS.searchBytes);
   const read = body === null ? null : rules.read(body);
   if (read === null) return failed('the answer of the search could not be read');
   return { ok: true, results: read.flatMap(toHit).slice(0, LIMITS.resultsPerSearch) };
@@ -84,23 +85,6 @@ function dayOf(date: unknown): string | null {
   if (isDay(date.slice(0, 10))) return date.slice(0, 10);
   const moment = new Date(date);
   return Number.isNaN(moment.getTime()) ? null : moment.toISOString().slice(0, 10);
-}
-
-/** Null if it is longer than is read. */
-async function readText(response: Response): Promise<string | null> {
-  const decoder = new TextDecoder();
-  const reader = response.body?.getReader();
-  let text = '';
-  for (let received = 0; ;) {
-    const { done = true, value } = (await reader?.read()) ?? {};
-    if (done) return text + decoder.decode();
-    received += value!.length;
-    if (received > LIMITS.searchBytes) {
-      void reader!.cancel().catch(() => undefined);
-      return null;
-    }
-    text += decoder.decode(value, { stream: true });
-  }
 }
 
 /** The objects of a list within JSON; null if there is no such list. */
