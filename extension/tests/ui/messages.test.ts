@@ -43,6 +43,12 @@ describe('the words', () => {
     }
   });
 
+  it.each(Object.keys(messages))('say in %s what lets an extension into Ollama, which asks for no key', (locale) =>
+    expect(messages[locale]!.failKeyRefusedAdvice!.message).toMatch(
+      / OLLAMA_ORIGINS=chrome-extension:\S+moz-extension:/,
+    ),
+  );
+
   it('are all used', () => {
     const named = used([...sources('src'), readFileSync('wxt.config.ts', 'utf8')]);
     expect(Object.keys(english).filter((key) => !named.has(key))).toEqual([]);
