@@ -59,6 +59,17 @@ def test_a_stream_says_how_long_to_wait_within_what_is_allowed(stated: str, wait
     assert cursor.pause_after(ApiConnectionError("cut")) == waited_s
 
 
+def test_a_connection_that_brought_an_event_does_not_count_as_a_failure() -> None:
+    cursor = EventCursor("A", "", RetryPolicy(retries=1))
+    for _ in range(3):
+        cursor.pause_after(ApiConnectionError("cut"))
+        for sent in events_of(EXTRACTED):
+            cursor.take(sent)
+    cursor.pause_after(ApiConnectionError("cut"))
+    with pytest.raises(ApiConnectionError):
+        cursor.pause_after(ApiConnectionError("cut"))
+
+
 def test_an_id_outside_ascii_is_sent_back_as_it_came() -> None:
     cursor = EventCursor("A", "", RetryPolicy())
     for sent in events_of("id: é\ndata: {}\n\n".encode()):
