@@ -23,6 +23,8 @@ DUCK = """<html><body><div id="links">
 <div class="result result--ad"><a class="result__a" href="https://duckduckgo.com/y.js?ad_domain=x">Buy bats</a></div>
 <div class="result"><a class="result__a" href="https://example.net/">Plain</a></div>
 <div class="result"><a class="result__a" href="javascript:alert(1)">Script</a></div>
+<div class="result"><a class="result__a" href="https://[bats/">Invalid</a></div>
+<div class="result"><a class="result__a" href="https://notduckduckgo.com/">Another site</a></div>
 </div></body></html>"""
 BRAVE = {
     "web": {
@@ -90,7 +92,9 @@ async def test_an_engines_answer_becomes_titles_addresses_and_extracts(name: str
     assert first["url"].startswith("https://example.org/bats")
     assert "see." in first["snippet"]
     assert "<" not in first["title"] + first["snippet"]
-    assert [each["url"] for each in others] == (["https://example.net/"] if name == "duckduckgo" else [])
+    assert [each["url"] for each in others] == (
+        ["https://example.net/", "https://notduckduckgo.com/"] if name == "duckduckgo" else []
+    )
 
 
 async def test_a_key_travels_in_a_header_and_nowhere_else() -> None:
@@ -118,8 +122,21 @@ async def test_an_answer_that_cannot_be_read_does_not_look_like_no_results(name:
     assert answer["error"]
 
 
+async def test_results_in_a_form_that_is_not_known_do_not_look_like_no_results() -> None:
+    body = DUCK.replace('class="result__a"', 'class="title"').encode()
+    async with standing(Site(body)) as (http, url):
+        answer = json.loads(await WebSearch(made("duckduckgo", http, url))('{"query": "bats"}'))
+    assert answer["ok"] is False
+
+
 async def test_no_results_are_an_answer() -> None:
-    for name, body in (("duckduckgo", b"<div id=links></div>"), ("brave", b"{}"), ("tavily", b'{"results": []}')):
+    for name, body in (
+        ("duckduckgo", b"<div id=links></div>"),
+        ("duckduckgo", b'<div class=results><div class="result result--no-result"><p class=no-results></div></div>'),
+        ("duckduckgo", b'<div class=result><a class=result__a href="https://duckduckgo.com/y.js">Ad</a></div>'),
+        ("brave", b"{}"),
+        ("tavily", b'{"results": []}'),
+    ):
         async with standing(Site(body)) as (http, url):
             answer = json.loads(await WebSearch(made(name, http, url))('{"query": "bats"}'))
         assert (answer["ok"], answer["results"]) == (True, [])

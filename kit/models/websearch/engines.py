@@ -33,10 +33,11 @@ class DuckDuckGo:
     async def search(self, query: str) -> Sequence[Hit]:
         body = await _fetch(self._http, Request(f"{self._address}?{urlencode({'q': query})}"))
         page = LexborHTMLParser(body.decode("utf-8", "replace"))
-        hits = [hit for node in page.css(".result") if (hit := _duckduckgo_hit(node)) is not None]
-        if not hits and page.css_first(".no-results, #links, .results") is None:
+        results = page.css(".result")
+        signs_of_none = ".no-results" if results else ".no-results, #links, .results"
+        if page.css_first(".result a.result__a") is None and page.css_first(signs_of_none) is None:
             raise SearchFailed("the search engine's answer could not be read")
-        return hits
+        return [hit for node in results if (hit := _duckduckgo_hit(node)) is not None]
 
 
 class Brave:
@@ -116,11 +117,14 @@ def _duckduckgo_hit(node: LexborNode) -> Hit | None:
 
 
 def _behind(href: str) -> str:
-    """The target of a result's link; empty for advertisements, which are then dropped."""
-    parts = urlsplit(href)
+    """The target of a result's link; empty for advertisements and invalid links, which are then dropped."""
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return ""
     if parts.path == "/l/" and parts.hostname in (None, "duckduckgo.com", "html.duckduckgo.com"):
         return parse_qs(parts.query).get("uddg", [""])[0]
-    return "" if parts.hostname and parts.hostname.endswith("duckduckgo.com") else href
+    return "" if f".{parts.hostname}".endswith(".duckduckgo.com") else href
 
 
 def _is_web(url: object) -> bool:
