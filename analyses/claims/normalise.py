@@ -12,8 +12,6 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
 
-import unicodedata2  # type: ignore[import-untyped,import-not-found,unused-ignore]  # a C extension without type stubs
-
 from contracts.composed import nfc, nfd
 
 NORMATIVE: Final = "v1norm1"
@@ -42,13 +40,13 @@ _ALL_BUT_WORDS_AND_HYPHENS: Final = re.compile(r"[^\w\s-]")
 
 def normalise_v1norm1(text: str, language: str) -> str:
     """The normative form: curly apostrophes become straight, a percent sign a word, 29 contractions are expanded."""
-    text = _without_marks(text).translate({0x2018: "'", 0x2019: "'", 0x25: " percent"})
+    text = _decompose(text).translate({0x2018: "'", 0x2019: "'", 0x25: " percent"})
     return _expand(text, _CONTRACTIONS)
 
 
 def normalise_2016(text: str, language: str) -> str:
     """The algorithm of the later specification, for comparison: curly apostrophes and percent signs are dropped."""
-    return _expand(_without_marks(text), _NEGATIONS)
+    return _expand(_decompose(text), _NEGATIONS)
 
 
 def normalise_1628(text: str, language: str) -> str:
@@ -84,14 +82,12 @@ def make_key(text: str, language: str, version: str = NORMATIVE) -> str | None:
     return f"claim:{version}:{language}:{_digest(canonical)}" if canonical else None
 
 
-def _without_marks(text: str) -> str:
-    """`text` decomposed, in lower case and without marks.
+def _decompose(text: str) -> str:
+    """`text` in lower case and decomposed, so that its marks are characters of their own, which are no words.
 
     It is decomposed character by character: for a whole text the library would first sort marks in quadratic time.
     """
-    decomposed = text if text.isascii() else "".join(map(nfd, text))
-    lower = decomposed.lower()
-    return lower if lower.isascii() else "".join(each for each in lower if unicodedata2.category(each) != "Mn")
+    return (text if text.isascii() else "".join(map(nfd, text))).lower()
 
 
 def _expand(text: str, contractions: Mapping[str, str]) -> str:
