@@ -114,6 +114,8 @@ async def test_a_key_travels_in_a_header_and_nowhere_else() -> None:
     [(b"", 200), (b"<p>Are you human?</p>", 200), (b"[]", 200), (b'{"results": 1}', 200), (b"", 429)],
 )
 async def test_an_answer_that_cannot_be_read_does_not_look_like_no_results(name: str, body: bytes, status: int) -> None:
+    if status == 429:
+        body = GOOD[name]
     if name == "brave" and body == b'{"results": 1}':
         body = b'{"web": {"results": 1}}'
     async with standing(Site(body, status)) as (http, url):
