@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.v1 import Event
+from contracts.v1.parts import Prompt
 from services.projector.rows.attempts import ATTEMPTS, ERRORS, USAGES
+from services.projector.rows.claims import EXPENSES, PROMPTS
 from services.projector.rows.investigations import (
     IMAGE_BLOBS,
     IMAGES,
@@ -131,3 +133,15 @@ def test_an_attempt_that_drafted_and_then_failed_has_failed() -> None:
     (attempt,) = tables[ATTEMPTS].new
     assert (attempt.outcome, attempt.response_model_version) == ("FAILED", "1")
     assert len(tables[USAGES].new) == len(tables[ERRORS].new) == 1
+
+
+def test_a_checkpoint_that_comes_late_takes_nothing_off_what_was_paid() -> None:
+    tables = lived(PAGE.requested(), PAGE.started(), PAGE.advanced(2), PAGE.advanced(1))
+    (expense,) = tables[EXPENSES].current
+    assert (expense.total_tokens, expense.cost_micro_usd) == (10, 14)
+
+
+def test_instructions_that_share_their_version_with_others_get_a_name_of_their_own() -> None:
+    other = Prompt(version="v1", sha256=digest("look twice"), text="look twice")
+    tables = lived(PAGE.requested(), PAGE.started(), PAGE.started(2, prompt=other), PAGE.started(3, prompt=other))
+    assert [each.version for each in tables[PROMPTS].new] == ["v1", f"v1+{digest('look twice')[:12]}"]
