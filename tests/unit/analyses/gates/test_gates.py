@@ -408,6 +408,13 @@ def test_any_page_beside_them_never_saves_a_refused_claim_nor_breaks_a_gate(pair
     assert refused(replace(pair.stopped, pages=(*pair.stopped.pages, added))) is not None
 
 
+def test_a_name_that_the_sentence_has_too_does_not_show_its_correction() -> None:
+    silent = with_snippets("The government of France sits there", "Like others, France has a capital")
+    given = "Lyon is the capital of France.", "The capital of France is Paris."
+    assert refused(case(*given, silent)) == ("contradiction", "SOURCE_DOES_NOT_SHOW_IT")
+    assert refused(case(*given, with_snippets("France is ruled from Paris", "France's capital, Paris"))) is None
+
+
 def test_our_own_pages_are_no_sources() -> None:
     policy = GatePolicy(rules=RULES, own_hosts=("errata.example",))
     ours = [page(0, url="https://errata.example/x"), page(1, SECOND, url="https://www.errata.example./y")]
