@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -332,6 +333,17 @@ async def test_a_database_that_holds_another_log_is_left_alone(instance: Instanc
     other = LogStore(instance.store.session, "other.example/log/v1", instance.objects.read_leaf)
     with pytest.raises(LogForked, match=f"holds the log {KEY.name}"):
         await other.open(str(KEY.verifier), bytes(POLICY).decode())
+
+
+async def test_a_size_has_one_root(instance: Instance) -> None:
+    await tell(instance.url, opened())
+    await instance.enter()
+    await instance.publisher.publish()
+    known = await instance.store.newest()
+    assert known is not None
+    await instance.store.add(known, START)
+    with pytest.raises(LogForked, match="two roots of 1 leaves"):
+        await instance.store.add(replace(known, root=bytes(32)), START)
 
 
 async def test_one_process_writes(instance: Instance) -> None:
