@@ -640,9 +640,10 @@ async def test_a_new_variant_is_in_the_shadow_and_shows_nothing(instance: Instan
     assert (await instance.standing())[OF_REAL] == 2
     assert len(await instance.events(VariantChanged)) == 2, "nothing is announced twice"
 
-    other = TierReport(GateTier.CLEAN, "another", "model")
-    with pytest.raises(click.ClickException, match="the report is of another model"):
-        await admit(instance.bus, instance.reader, instance.clock, OF_REAL[:8], other, "A")
+    for provider, model in ((REAL.provider, "another"), ("another", REAL.model)):
+        other = TierReport(GateTier.CLEAN, provider, model)
+        with pytest.raises(click.ClickException, match=f"the report is of {provider} {model}"):
+            await admit(instance.bus, instance.reader, instance.clock, OF_REAL[:8], other, "A")
     said = await admit(instance.bus, instance.reader, instance.clock, OF_REAL[:8], CLEAN, "A")
     assert said == "the gate tier is clean"
     await instance.settle()
