@@ -144,6 +144,13 @@ async def test_no_results_are_an_answer() -> None:
         assert (answer["ok"], answer["results"]) == (True, [])
 
 
+async def test_what_comes_back_can_be_sent_to_a_model() -> None:
+    found = {"title": "Bats", "url": "https://e.org/\ud83d", "content": "x"}
+    async with standing(Site(json.dumps({"results": [found]}).encode())) as (http, url):
+        answer = await WebSearch(made("tavily", http, url))('{"query": "bats"}')
+    assert json.loads(answer.encode())["results"][0]["url"] == "https://e.org/\ufffd"
+
+
 async def test_what_comes_back_is_bounded() -> None:
     many = [{"title": "t" * 999, "url": f"https://e.org/{n}", "content": "c" * 9999} for n in range(50)]
     async with standing(Site(json.dumps({"results": many}).encode())) as (http, url):

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from pydantic import JsonValue, SecretStr
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from kit.models.events import writable
 from kit.models.websearch.tool import MAX_RESULTS, Hit, SearchFailed
 from kit.web import GuardedHttpClient, Request
 
@@ -92,7 +93,7 @@ def _object(body: bytes) -> dict[str, JsonValue]:
         answer = None
     if not isinstance(answer, dict):
         raise SearchFailed("the search engine's answer could not be read")
-    return answer
+    return writable(answer)
 
 
 def _hits(results: object, snippet: str) -> list[Hit]:
