@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from contracts.v1.job import AuditOptions
 from kit.errors import Outage
 from lifecycle.audits.cache import LIFETIME, Cached
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
-from services.auditor.domain import Article, NoArticle
+from services.auditor.domain import Article, NoArticle, RunRequest
 from tests.support.auditing import CLAIMS, JOB, MODELS, TEXT, World
 from tests.support.factories import NOW
 
@@ -234,6 +235,22 @@ async def test_a_job_that_is_cancelled_meanwhile_buys_nothing_more(after: type[E
             world.log.publish(JobEnded(job_id=world.request.job_id, outcome="CANCELED", charged_micro_usd=0))
     assert isinstance(world.log.events[-1], JobEnded)
     assert world.bought == (after is JobExtracted)
+
+
+class CancelledWorld(World):
+    """A job that is cancelled while a model extracts its claims."""
+
+    async def carry_out(self, wanted: RunRequest[Any, Any], delivery_count: int) -> AsyncIterator[Any]:
+        async for item in super().carry_out(wanted, delivery_count):
+            self.log.publish(JobEnded(job_id=self.request.job_id, outcome="CANCELED", charged_micro_usd=0))
+            self.texts.clear()
+            yield item
+
+
+async def test_of_a_job_that_is_cancelled_while_its_claims_are_extracted_nothing_is_kept() -> None:
+    world = CancelledWorld()
+    await world.whole()
+    assert (world.bought, world.texts, world.memos) == (1, {}, {})
 
 
 @pytest.mark.requirement("FH-67")
