@@ -48,9 +48,14 @@ def submission(old: int, size: int, log: ExampleLog = LOG, proof: tuple[Hash, ..
 
 
 async def post(store: Store, body: bytes) -> httpx.Response:
-    """What the witness answers."""
+    """What the witness answers to a body that arrives in two parts."""
+
+    async def parts() -> AsyncIterator[bytes]:
+        yield body[: len(body) // 2]
+        yield body[len(body) // 2 :]
+
     async with client(store) as http:
-        return await http.post("/add-checkpoint", content=body)
+        return await http.post("/add-checkpoint", content=parts())
 
 
 def client(store: Store) -> httpx.AsyncClient:
