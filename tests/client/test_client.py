@@ -34,6 +34,7 @@ from openerrata_client import (
     UnreadableAnswerError,
     verify_receipt,
 )
+from openerrata_client.calls import QUIET_S
 from openerrata_client.types import API_VERSION, JobAccepted, JobRepeated
 from tests.client.driven import Pauses, driven
 from tests.support.job_server import Fault, JobServer
@@ -143,6 +144,20 @@ def test_no_redirect_takes_the_key_elsewhere_and_a_callers_connections_stay_open
                 ask()
     assert set(asked) == {"errata.example"}
     assert not http.is_closed
+
+
+def test_a_stream_of_events_may_be_silent_for_longer_than_an_answer(kind: str, pauses: Pauses) -> None:
+    waits = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        waits.append(request.extensions["timeout"]["read"])
+        return httpx.Response(204)
+
+    transport = httpx.MockTransport(answer)
+    http = httpx.Client(transport=transport) if kind == "sync" else httpx.AsyncClient(transport=transport)
+    with driven(kind, "https://errata.example", pauses, http=http, timeout_s=5) as client:
+        assert list(client.job("j").events()) == []
+    assert waits == [QUIET_S]
 
 
 def test_it_gives_up_in_the_end(client: Client, server: JobServer, pauses: Pauses) -> None:
