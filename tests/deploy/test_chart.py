@@ -322,6 +322,16 @@ def test_a_pod_listens_where_the_cluster_asks_and_has_time_to_end(documents: lis
     assert ingress["spec"]["tls"] == [{"hosts": ["openerrata.example"], "secretName": "tls"}]
 
 
+def test_a_gateway_answers_until_proxies_know_that_its_pod_ends(documents: list[dict[str, Any]]) -> None:
+    """On SIGTERM it refuses connections at once; who is sent to it in those seconds would see an error."""
+    pod = pods(documents)["gateway"]
+    (container,) = pod["containers"]
+    pause_s = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert pause_s >= 5
+    assert pod["terminationGracePeriodSeconds"] > pause_s + DRAIN_S + 5
+    assert f'kubeVersion: ">={VERSIONS[0]}.' in (CHART / "Chart.yaml").read_text(), "older ones know no such pause"
+
+
 def test_what_runs_more_than_once_is_never_drained_all_at_once(documents: list[dict[str, Any]]) -> None:
     more = {name for name, each in named("Deployment", documents).items() if each["spec"]["replicas"] > 1}
     assert more
