@@ -11,7 +11,9 @@ _RATE = r"^[1-9][0-9]{0,6}/[1-9][0-9]{0,6}$"
 class GatewaySettings(BaseSettings):
     """`OPENERRATA_GATEWAY_*`. `trusted_proxies` must be correct: too high a number lets readers forge their address."""
 
-    model_config = SettingsConfigDict(env_prefix="OPENERRATA_GATEWAY_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="OPENERRATA_GATEWAY_", frozen=True, extra="ignore", env_ignore_empty=True
+    )
 
     host: str = "127.0.0.1"
     port: int = Field(default=8787, ge=0, le=65_535)

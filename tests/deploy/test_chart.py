@@ -255,9 +255,10 @@ def test_a_pod_is_given_the_secrets_of_its_service_alone(documents: list[dict[st
         wanted = {"OPENERRATA_NATS_PASSWORD", *s3, *(provider if access.provider_keys else ())}
         wanted |= {f"OPENERRATA_DATABASE_{access.database.upper()}_URL"} if access.database else set()
         wanted |= {"OPENERRATA_ENCRYPTION_KEYS"} if access.reader_keys else set()
-        wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY"} if service == "auditor" else set()
-        wanted |= {"OPENERRATA_NOTARY_KEY"} if service == "notary" else set()
-        wanted |= {"OPENERRATA_LABELER_KEY"} if service == "gateway" else set()
+        wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY", "GOOGLE_API_KEY"} if service == "auditor" else set()
+        wanted |= {"OPENERRATA_VALIDATOR_OPINION_API_KEY"} if service == "validator" else set()
+        wanted |= {"OPENERRATA_NOTARY_KEY", "OPENERRATA_NOTARY_PREVIOUS_KEY"} if service == "notary" else set()
+        wanted |= {"OPENERRATA_LABELER_KEY", "OPENERRATA_GATEWAY_HMAC_SECRET"} if service == "gateway" else set()
         assert found[service] == wanted, service
     assert found["migrate"] == {"OPENERRATA_DATABASE_URL"}
     assert found["topology"] == {"OPENERRATA_NATS_PASSWORD"}

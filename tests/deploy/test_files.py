@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -15,8 +16,12 @@ import yaml
 
 from contracts.access import ACCESS
 from contracts.topology import ERRATA
+from kit.model_settings import AnthropicSettings, ChatSettings, GoogleSettings, OpenAISettings, SearchSettings
 from services.commands.process import SERVICES
 from services.commands.topology import apply
+from services.gateway.settings import GatewaySettings
+from services.notary.settings import NotarySettings
+from services.validator.settings import OpinionSettings
 from tests.architecture import rules
 from tests.architecture.sources import ROOT, sources
 from tests.support.command_line import parsed
@@ -47,6 +52,18 @@ def metrics() -> set[str]:
 def variables() -> set[str]:
     files = list(sources("kit", "services"))
     return {*rules.variables(files), *rules.options(files)}
+
+
+def secrets() -> set[str]:
+    """Every variable whose value the settings classes keep out of logs."""
+    return {
+        f"{prefix}{field.target.id}".upper()
+        for _, node, prefix in rules.settings_classes(sources("kit", "services"))
+        for field in node.body
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and "SecretStr" in ast.unparse(field.annotation)
+    }
 
 
 @pytest.mark.parametrize(("where", "expression"), list(expressions()), ids=lambda value: value.split("(")[0][:40])
@@ -133,6 +150,7 @@ def test_compose_waits_for_a_broker_that_is_slow_to_start() -> None:
 def test_compose_gives_each_service_its_own_secrets_alone() -> None:
     services = loaded(DEPLOY / "compose.yaml")["services"]
     s3 = {"S3_ACCESS_KEY", "S3_SECRET_KEY"}
+    provider = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENERRATA_CHAT_API_KEY", "OPENERRATA_SEARCH_API_KEY"}
     passwords = {
         name: set(re.findall(r"\$\{([A-Z0-9_]+):", str(service["environment"])))
         for name, service in services.items()
@@ -143,16 +161,37 @@ def test_compose_gives_each_service_its_own_secrets_alone() -> None:
         wanted = {*s3, f"NATS_{name.upper()}_PASSWORD", "OPENERRATA_GATEWAY_PUBLIC_URL"}
         wanted |= {f"ERRATA_{access.database.upper()}_PASSWORD"} if access.database else set()
         wanted |= {"OPENERRATA_ENCRYPTION_KEYS"} if access.reader_keys else set()
-        wanted |= {"OPENAI_API_KEY"} if access.provider_keys else set()
-        wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY"} if name == "auditor" else set()
-        wanted |= {"OPENERRATA_NOTARY_KEY", "OPENERRATA_NOTARY_WITNESSES"} if name == "notary" else set()
+        wanted |= provider if access.provider_keys else set()
+        wanted |= {"OPENERRATA_AUDITOR_RECEIPT_KEY", "GOOGLE_API_KEY"} if name == "auditor" else set()
+        wanted |= {"OPENERRATA_VALIDATOR_OPINION_API_KEY"} if name == "validator" else set()
+        if name == "notary":
+            wanted |= {f"OPENERRATA_NOTARY_{each}" for each in ("KEY", "PREVIOUS_KEY", "WITNESSES")}
         wanted |= {"OPENERRATA_LABELER_DID"} if name in ("curator", "gateway") else set()
-        wanted |= {"OPENERRATA_LABELER_KEY"} if name == "gateway" else set()
+        wanted |= {"OPENERRATA_LABELER_KEY", "OPENERRATA_GATEWAY_HMAC_SECRET"} if name == "gateway" else set()
         assert passwords[name] == wanted, name
         assert services[name]["environment"]["OPENERRATA_NATS_USER"] == name
         assert services[name]["networks"] == (["servers", "internet"] if access.internet else ["servers"]), name
     assert passwords["migrate"] == {"POSTGRES_PASSWORD"}
     assert passwords["topology"] == {"NATS_SERVICES_PASSWORD"}
+
+
+def test_every_secret_can_be_given_as_one() -> None:
+    """Whatever else a service is given, all others are given too, and everybody who may read the deployment sees it."""
+    services = loaded(DEPLOY / "compose.yaml")["services"]
+    chart = loaded(CHART / "values.yaml")["services"].values()
+    keys = {key for service in chart for field in ("secrets", "optionalSecrets") for key in service.get(field, ())}
+    assert secrets() - keys == {"OPENERRATA_NATS_PASSWORD"}, "which each pod gets from a key of its own"
+    assert secrets() - {name for each in services.values() for name in each.get("environment", ())} == set()
+
+
+def test_what_compose_gives_no_value_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty key is none, and a signature that anybody can make is not a valid one."""
+    for name in secrets():
+        monkeypatch.setenv(name, "")
+    assert GatewaySettings().hmac_secret.get_secret_value()
+    for settings in (OpenAISettings, AnthropicSettings, GoogleSettings, ChatSettings, SearchSettings, OpinionSettings):
+        assert settings().api_key is None, settings
+    assert NotarySettings().key is NotarySettings().previous_key is None
 
 
 def test_compose_confines_every_container() -> None:
