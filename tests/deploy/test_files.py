@@ -147,6 +147,23 @@ def test_compose_waits_for_a_broker_that_is_slow_to_start() -> None:
     assert all(service.get("restart") for service in services.values())
 
 
+def test_compose_runs_the_commands_of_operators_and_takes_every_setting() -> None:
+    services = loaded(DEPLOY / "compose.yaml")["services"]
+    commands = services["openerrata"]
+    assert commands["entrypoint"] == ["openerrata"]
+    assert commands["profiles"], "`up` does not start it"
+    assert set(commands["depends_on"]) == {"nats", "postgres", "bucket"}, "a backup is restored to empty servers"
+    assert {"OPENERRATA_DATABASE_URL", "OPENERRATA_NATS_PASSWORD", "OPENERRATA_ENCRYPTION_KEYS"} <= set(
+        commands["environment"]
+    )
+    assert set(commands["environment"]) <= variables() | {"HOME"}
+    ours = {name: service for name, service in services.items() if "build" in service}
+    assert set(ours) == {*SERVICES, "migrate", "topology", "openerrata"}
+    for name, service in ours.items():
+        assert service["env_file"] == [{"path": "settings.env", "required": False}], name
+    assert {"deploy/.env", "deploy/settings.env"} <= set((ROOT / ".gitignore").read_text().split())
+
+
 def test_compose_gives_each_service_its_own_secrets_alone() -> None:
     services = loaded(DEPLOY / "compose.yaml")["services"]
     s3 = {"S3_ACCESS_KEY", "S3_SECRET_KEY"}
@@ -205,7 +222,7 @@ def test_compose_confines_every_container() -> None:
         assert service["cpus"], name
         assert service["pids_limit"], name
         assert set(service["networks"]) <= {"servers", "internet"}, name
-        assert name in SERVICES or service["networks"] == ["servers"], "no server has a way out"
+        assert name in (*SERVICES, "openerrata") or service["networks"] == ["servers"], "no server has a way out"
         assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[a-z/]+:[\w.]+\}", service["image"]), "may be given by digest"
 
 
