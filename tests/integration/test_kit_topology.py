@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from contracts.v1 import (
 from kit import topology
 from kit.bus import Bus, connect
 from kit.embedded import EmbeddedStack
+from tests.support.certificates import certificate_for
 from tests.support.delivering import (
     WORK,
 )
@@ -63,6 +65,23 @@ async def test_a_broker_that_writes_first_is_accepted(tmp_path: Path) -> None:
         async with connect(own.endpoints.nats_url, name="test") as bus:
             await topology.apply(bus)
             await topology.require_durable(bus, own.endpoints.nats_monitor_url)
+
+
+async def test_a_monitoring_address_may_have_a_certificate_of_the_operators_own(
+    bus: Bus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certified, _ = certificate_for(["localhost"], tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "site.pem"))
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b'HTTP/1.0 200 OK\r\n\r\n{"config": {"sync_always": true}}')
+        writer.close()
+
+    await topology.apply(bus)
+    async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=certified) as monitor:
+        port = monitor.sockets[0].getsockname()[1]
+        await topology.require_durable(bus, f"https://localhost:{port}")
 
 
 @pytest.mark.parametrize("stream", [ERRATA.name, "KV_marks"])
