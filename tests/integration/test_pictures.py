@@ -14,7 +14,7 @@ from minio import Minio
 from prometheus_client import CollectorRegistry
 from pydantic import SecretStr
 
-from contracts.v1 import InvestigationDrafted, InvestigationStarted
+from contracts.v1 import ClaimProposed, InvestigationDrafted, InvestigationFailed, InvestigationStarted
 from contracts.v1.parts import ImageOccurrence, Picture
 from kit.blob_settings import BlobSettings
 from kit.blobs import Blobs
@@ -22,11 +22,11 @@ from kit.models.openai_responses import OpenAIResponses
 from kit.web import GuardedHttpClient, Policy
 from services.investigator.fates import MAX_BYTES
 from services.investigator.pictures import Pictures
-from tests.support.factories import TEXT, VERSION_ID, requested, snapshot
+from tests.support.factories import TEXT, VERSION_ID, payload, requested, snapshot
 from tests.support.fakes import Handled, MemoryLog, MemoryTexts, StillClock, handled, investigator_over
 from tests.support.marks import without_words
 from tests.support.openai_server import Answer as Turn
-from tests.support.openai_server import HttpError, OpenAIServer, message, openai_server
+from tests.support.openai_server import HttpError, OpenAIServer, call, message, openai_server
 from tests.support.picture_files import gif, jpeg, png, webp
 from tests.support.servers import Servers
 from tests.support.sites import Answer, Fault, Sites
@@ -277,10 +277,13 @@ async def test_a_later_attempt_shows_what_the_first_one_showed(sites: Sites) -> 
     assert len(sites.requests) == asked
 
 
+REFUSED = HttpError(400, {"error": {"message": "You uploaded an unsupported image.", "type": "x", "code": None}})
+
+
 @pytest.mark.parametrize(
     "refusal",
     [
-        HttpError(400, {"error": {"message": "You uploaded an unsupported image.", "type": "x", "code": None}}),
+        REFUSED,
         Turn((), status="failed", error={"code": "image_parse_error", "message": "x"}),
     ],
     ids=["at once", "in the stream"],
@@ -294,3 +297,12 @@ async def test_a_picture_the_provider_refuses_does_not_keep_the_words_from_being
     again = server.requests[1].body["input"]
     assert isinstance(again, str)
     assert again.endswith("The pictures could not be shown. Judge by the words alone.")
+
+
+async def test_a_picture_that_is_refused_late_has_no_claim_submitted_twice(sites: Sites) -> None:
+    submission = call("submit_correction", payload().model_dump(mode="json"), "call-1")
+    async with run_with_pictures(sites, Turn((submission,)), REFUSED, Turn((message("done"),))) as (run, server):
+        outcome = await run.deliver()
+    assert sum(isinstance(fact, ClaimProposed) for fact in outcome.facts) == 1
+    assert isinstance(outcome.facts[-1], InvestigationFailed)
+    assert len(server.requests) == 2
