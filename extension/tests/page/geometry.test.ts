@@ -27,6 +27,12 @@ describe('the tooltip', () => {
     expect(beside(words(100, 700))).toMatchObject({ left: 100, top: 594 });
   });
 
+  it('stands on the side with more room where neither has enough', () => {
+    const beside = (at: Box) => placeBesideSentence(at, at, { width: 200, height: 690 }, viewport);
+    expect(beside(words(100, 100))).toMatchObject({ left: 100, top: 98 });
+    expect(beside(words(100, 680))).toMatchObject({ left: 100, top: 12 });
+  });
+
   it('covers no other line of the sentence either, where there is room', () => {
     const [first, last] = [words(600, 100), words(20, 160)];
     const size = { width: 200, height: 100 };

@@ -91,6 +91,14 @@ describe('underlines', () => {
     expect(made.prune()).toBe(false);
   });
 
+  it('go when a part of their words is another', () => {
+    const { registry, underlines: made } = underlines();
+    made.show(pieces);
+    document.querySelector('p:last-child')!.firstChild!.nodeValue = 'four!';
+    expect(made.prune()).toBe(false);
+    expect(words(registry)).toEqual({ 'aside-day': ['one'] });
+  });
+
   it('know which finding has words in a node', () => {
     const { underlines: made } = underlines();
     made.show(pieces);
