@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from kit.documents.decoding import Unreadable, decode, detect_kind, one_line, pair, tidy
 from kit.documents.pdf import MAX_PAGES, read_pdf
-from kit.documents.readable import MAX_TITLE_CHARACTERS, find_published, linked_data
+from kit.documents.readable import MAX_TITLE_CHARACTERS, find_published, linked_data, resolve_marks
 from kit.documents.walls import MIN_LETTERS, Wall, count_letters, find_wall
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def _html(page: str) -> ReadArticle:
     from selectolax.lexbor import LexborHTMLParser
 
     parser = LexborHTMLParser(page)
+    resolve_marks(parser)
     try:
         found = _find_article(parser.html or "")
         published = _find_day(parser)

@@ -26,6 +26,10 @@ _BLOCK_NAMES: Final = (
     "address article aside blockquote br button caption dd details dialog div dl dt fieldset figcaption figure footer "
     "form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul"
 )
+_NOT_SAID: Final = "s,del,strike,rt,rp"
+"""Words that the page takes back, and readings of characters, which stand beside the words and not in them."""
+_NOTE: Final = re.compile(r"[\d,;\s\u2010-\u2014-]+|[a-z*\u2020\u2021]", re.IGNORECASE)
+_POWER: Final = re.compile(r"[-+\u2212]?\d")
 _AROUND_DATA: Final = " \t\r\n/*;"
 _ARTICLE: Final = re.compile(r"(?:Article|Posting|Report)$")
 """The schema.org types of articles; a page may describe videos and other pages, too."""
@@ -73,12 +77,43 @@ def _html(page: str) -> Readable:
     from selectolax.lexbor import LexborHTMLParser
 
     parser = LexborHTMLParser(pair(page))
+    resolve_marks(parser)
     heading = parser.css_first("title")
     title = None if heading is None else one_line(heading.text(), MAX_TITLE_CHARACTERS)
     link = parser.css_first('link[rel="canonical"]')
     canonical = None if link is None else one_line(link.attributes.get("href"))
     published = find_published(parser)
     return Readable(title, visible_text(parser), published, canonical)
+
+
+def resolve_marks(parser: LexborHTMLParser) -> None:
+    """Remove words that are struck out, readings beside characters and footnote marks, and mark exponents.
+
+    Without their style, `5` struck out for `6` reads as 56, and so does `5` with a mark to footnote 6.
+    """
+    for node in parser.css(_NOT_SAID):
+        node.decompose()
+    for node in parser.css("sup:not(:has(sup))"):
+        raised = node.text(strip=True)
+        if _leads_to_note(node) and _NOTE.fullmatch(raised):
+            node.decompose()
+        elif _POWER.match(raised) and _follows_digit(node):
+            node.insert_before("^")
+
+
+def _follows_digit(raised: LexborNode) -> bool:
+    before = raised.prev
+    if before is None or before.tag in _BLOCKS:
+        return False
+    last = before.last_child or before
+    return last.tag == "-text" and (last.text_content or "")[-1:].isdigit()
+
+
+def _leads_to_note(raised: LexborNode) -> bool:
+    """Whether a raised text is a link to a place on a page."""
+    around = raised.parent
+    links = [*raised.css("a"), *([around] if around is not None and around.tag == "a" else ())]
+    return any("#" in (link.attributes.get("href") or "") for link in links)
 
 
 def visible_text(parser: LexborHTMLParser) -> str:

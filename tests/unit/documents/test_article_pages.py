@@ -60,6 +60,16 @@ def test_a_wrong_encoding_in_the_header_spoils_no_letter(stated: str | None, wri
     assert read_article(sent, content_type) == expected("blog.html")
 
 
+def test_an_article_has_no_words_that_its_author_struck_out_and_no_numbers_with_a_footnote() -> None:
+    page = (PAGES / "news.html").read_text()
+    sentence = (
+        "The fee rose by <del>7</del><ins>5</ins><sup><a href='#n3'>3</a></sup> percent to 10<sup>3</sup> dollars."
+    )
+    changed = page.replace("<p>The repairs", f"<p>{sentence} The repairs")
+    assert changed != page
+    assert "The fee rose by 5 percent to 10^3 dollars." in read_article(changed.encode(), "text/html").text
+
+
 async def test_the_child_reads_the_same() -> None:
     page = (PAGES / "news.html").read_bytes()
     assert await Reader(within_s=120).read_article(page, "text/html") == expected("news.html")

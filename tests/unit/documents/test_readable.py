@@ -155,6 +155,24 @@ def test_kinds(data: bytes, content_type: str | None, expected: str) -> None:
     assert detect_kind(data, content_type) == expected
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("rose by <del>5</del><ins>6</ins> percent", "rose by 6 percent"),
+        ("Taxes fell. <s>It is <b>4</b> percent.</s>", "Taxes fell."),
+        ('rose by 5<sup><a href="#n3">3</a></sup> percent', "rose by 5 percent"),
+        ('rose by 5<a href="/a#n3"><sup>3, 4</sup></a> percent', "rose by 5 percent"),
+        ('fell.<sup><a href="#n3">[3]</a></sup> So', "fell.[3] So"),
+        ("10<sup>6</sup> or <b>10</b><sup>\u22126</sup> m<sup>2</sup>", "10^6 or 10^\u22126 m2"),
+        ('on the 20<sup>th</sup>, H<sub>2</sub>O, <sup><a href="/x">5</a></sup>', "on the 20th, H2O, 5"),
+        ("<p>In 1931</p><sup>2</sup>", "In 1931\n2"),
+        ("<ruby>\u6771\u4eac<rp>(</rp><rt>\u3068\u3046</rt><rp>)</rp></ruby>\u306f", "\u6771\u4eac\u306f"),
+    ],
+)
+def test_numbers_and_words_are_those_that_the_page_stands_by(written: str, read: str) -> None:
+    assert read_document(f"<!doctype html><body><div>{written}</div>".encode(), "text/html").text == read
+
+
 def test_long_documents_are_cut() -> None:
     deep = b"[" * 500 + b"[]," * 100_000 + b"[]" + b"]" * 500
     assert len(read_document(deep, "application/json").text) == MAX_CHARACTERS
