@@ -19,17 +19,31 @@ from kit.documents.walls import MIN_LETTERS, Wall, count_letters, find_wall
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
-    from selectolax.lexbor import LexborHTMLParser
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
     from trafilatura.settings import Document
 
 _DAYS: Final = (
     "time,abbr[title],[itemprop^=date],[id*=date i],"
     "[class*=date i],[class*=publish i],[class*=posted i],[class*=byline i]"
 )
+_OTHERS: Final = ",".join(
+    f'{part}:not(html,body,:has(h1,script[type*="ld+json"]))'
+    for part in (
+        *("nav", "blockquote", "aside:not(article aside)", "footer:not(article footer)"),
+        *(
+            f"[{name}*={word} i]"
+            for name in ("class", "id")
+            for word in ("comment", "most-read", "popular", "recommend", "related", "sidebar", "teaser", "trending")
+        ),
+    )
+)
+"""Parts of a page about other articles, what readers say and whom it quotes: they name other authors and days."""
 _FIRST_YEAR: Final = 1995
 """An earlier year is a placeholder for an unknown date, such as 1970-01-01; the same limit as in htmldate."""
 _MARKS_READ: Final = 50
 _MARK_CHARACTERS: Final = 200
+_BYLINE_CHARACTERS: Final = 120
+"""A longer paragraph tells of a day; a shorter one may state that of the article."""
 _NO_TITLE: Final = re.compile(
     r"untitled\b|microsoft (word|powerpoint)|powerpoint presentation|slide \d|\S*[\\/]|.*\.\w{2,4}$|[\W\d_]*$",
     re.IGNORECASE,
@@ -86,24 +100,25 @@ def _html(page: str) -> ReadArticle:
     parser = LexborHTMLParser(page)
     resolve_marks(parser)
     try:
-        found = _find_article(parser.html or "")
-        published = _find_day(parser)
+        text = tidy(_find_text(parser.html or ""))
+        own = _leave_out_others(parser.html or "")
+        found = _find_metadata(own.html or "")
+        published = _find_day(own)
     except Exception as error:
         raise Unreadable(f"its article cannot be found: {type(error).__name__}") from error
-    text, language = tidy(found.text or ""), _language(parser)
     return ReadArticle(
         text,
         _choose_title(parser, one_line(found.title, MAX_TITLE_CHARACTERS)),
         one_line(found.author),
         one_line(found.sitename),
         published,
-        language,
+        _language(parser),
         find_wall(parser, text),
     )
 
 
-def _find_article(page: str) -> Document:
-    """Main text and metadata of a page that was parsed as browsers do; libxml2 alone finds nothing in some pages."""
+def _find_text(page: str) -> str:
+    """The main text of a page that was parsed as browsers do; libxml2 alone finds nothing in some pages."""
     import logging
 
     from lxml.etree import strip_elements
@@ -114,21 +129,32 @@ def _find_article(page: str) -> Document:
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
     tree = load_html(page)
     if tree is None:
-        return Document()
+        return ""
     _open_layout(tree)
     strip_elements(tree, "noscript", with_tail=False)  # readers have scripts
+    text = ""
     for precise in (True, False):
-        found = bare_extraction(
-            tree,
-            favor_precision=precise,
-            include_comments=False,
-            with_metadata=True,
-            author_blacklist=set(_NOBODY),
-            date_extraction_params={"original_date": True, "extensive_search": False},
-        )
-        if isinstance(found, Document) and count_letters(found.text or "") >= MIN_LETTERS:
-            return found
-    return found if isinstance(found, Document) else Document()
+        found = bare_extraction(tree, favor_precision=precise, include_comments=False)
+        text = (found.text if isinstance(found, Document) else None) or ""
+        if count_letters(text) >= MIN_LETTERS:
+            break
+    return text
+
+
+def _leave_out_others(page: str) -> LexborHTMLParser:
+    from selectolax.lexbor import LexborHTMLParser
+
+    own = LexborHTMLParser(page)
+    for node in own.css(_OTHERS):
+        node.decompose()
+    return own
+
+
+def _find_metadata(page: str) -> Document:
+    from trafilatura.metadata import extract_metadata
+
+    days = {"original_date": True, "extensive_search": False}
+    return extract_metadata(page, date_config=days, author_blacklist=set(_NOBODY))
 
 
 def _open_layout(tree: HtmlElement) -> None:
@@ -146,10 +172,18 @@ def _find_day(parser: LexborHTMLParser) -> str | None:
         day = date.fromisoformat((find_published(parser) or "")[:10])
         if day.year >= _FIRST_YEAR:
             return day.isoformat()
-    marks = [node.html or "" for node in parser.css(_DAYS)[:_MARKS_READ] if len(node.text()) <= _MARK_CHARACTERS]
+    marks = [node.html or "" for node in parser.css(_DAYS)[:_MARKS_READ] if not _is_prose(node)]
     head = [node.html or "" for node in parser.css("head > meta,head > link")]  # linked data dates other pages, too
     page = f"<html><head>{''.join(head)}</head><body>{''.join(marks)}</body></html>"
     return find_date(page, original_date=True, extensive_search=False)
+
+
+def _is_prose(mark: LexborNode) -> bool:
+    around = mark.parent
+    is_bare = mark.tag == "time" and not mark.attributes.keys() & {"class", "itemprop", "pubdate"}
+    if is_bare and around is not None and around.tag == "p":
+        return len(around.text()) > _BYLINE_CHARACTERS
+    return len(mark.text()) > _MARK_CHARACTERS
 
 
 def _choose_title(parser: LexborHTMLParser, found: str | None) -> str | None:

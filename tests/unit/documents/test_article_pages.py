@@ -211,8 +211,49 @@ def test_linked_data_states_the_day_of_an_article(linked: str, script: str, kind
         ("<pre>backup-2026-06-02T10:00:00Z</pre>", None),
         ('<a href="/2026/06/02/other">Other</a><img src="/2026/06/02/x.jpg">', None),
         ("<footer>Copyright 2026</footer>", None),
+        ('<p>Published <time datetime="2026-06-02">on Tuesday</time></p>', "2026-06-02"),
+        (f'<p>It began on <time datetime="1999-06-02">a Tuesday</time>. {"So said a man. " * 8}</p>', None),
+        (f'<p><time itemprop="datePublished" datetime="2026-06-02"></time>. {"So said a man. " * 8}</p>', "2026-06-02"),
     ],
 )
 def test_the_day_is_one_that_the_page_marks_as_its_own(body: str, day: str | None) -> None:
     page = f"<html><body><article><p>{'A sentence of the story. ' * 20}</p>{body}</article></body></html>"
     assert read_article(page.encode(), "text/html").published == day
+
+
+CARD: Final = (
+    '<a href="/cats">Cats</a> <span class="author">Other Writer</span> <time datetime="2024-01-01">2024</time>'
+)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        '<aside class="related">%s</aside>',
+        "</article><aside>%s</aside><article>",
+        '</article><section class="recommendations"><article><h3>%s</h3></article></section><article>',
+        '</article><div class="teaserList"><p>%s</p></div><article>',
+        '</article><div id="rightSidebar"><div>%s</div></div><article>',
+        '</article><ul class="most-read"><li>%s</ul><article>',
+        '<div class="comments"><div class="comment">%s</div></div>',
+        "</article><footer>%s</footer><article>",
+        "<blockquote>%s</blockquote>",
+    ],
+)
+def test_the_author_and_the_day_of_another_part_of_the_page_are_not_those_of_the_article(beside: str) -> None:
+    story = f"<h1>Fees rise</h1><p>{'A sentence of the story. ' * 20}</p>"
+    page = f"<html><body><main><article>{story}%s</article></main></body>"
+    found = read_article((page % (beside % CARD)).encode(), "text/html")
+    assert (found.author, found.published) == (None, None)
+    own = '<p class="byline">By <span class="author">Jane Doe</span> <time datetime="2026-06-02">2026</time></p>'
+    found = read_article((page % (own + beside % CARD)).encode(), "text/html")
+    assert (found.author, found.published) == ("Jane Doe", "2026-06-02")
+
+
+@pytest.mark.parametrize("around", ['<div class="related">%s</div>', '<article class="comments-open">%s</article>'])
+@pytest.mark.parametrize("part", ["<footer>%s</footer>", "<aside>%s</aside>"])
+def test_an_article_keeps_its_author_in_whatever_it_is_wrapped(around: str, part: str) -> None:
+    byline = '<span class="author">Jane Doe</span> <time datetime="2026-06-02">2026</time>'
+    article = f"<article><h1>Fees rise</h1><p>{'A sentence of the story. ' * 20}</p>{part % byline}</article>"
+    found = read_article(f"<html><body>{around % article}</body>".encode(), "text/html")
+    assert (found.author, found.published) == ("Jane Doe", "2026-06-02")
