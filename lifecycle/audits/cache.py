@@ -39,11 +39,12 @@ class Requested:
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """The newest analysis."""
+    """The newest analysis. `gone`: its words are not stored, although they have not expired."""
 
     sequence: int
     at: datetime
     event: AssertionAnalysed
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,10 @@ class Cached:
     def with_run_failed(self) -> Cached:
         """This state with the newest requested run marked as failed."""
         return self if self.requested is None else replace(self, requested=replace(self.requested, failed=True))
+
+    def with_words_gone(self) -> Cached:
+        """This state with the newest analysis marked as gone."""
+        return self if self.analysed is None else replace(self, analysed=replace(self.analysed, gone=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +208,7 @@ def is_withdrawn(analysed: Analysed, invalidated: Invalidated | None) -> bool:
 
 
 def _is_usable(now: datetime, asked: Asked, analysed: Analysed, invalidated: Invalidated | None) -> bool:
-    if now - analysed.at >= LIFETIME or now >= analysed.event.expires_at:
+    if analysed.gone or now - analysed.at >= LIFETIME or now >= analysed.event.expires_at:
         return False
     return not is_withdrawn(analysed, invalidated) and analysed.event.shape.covers(asked.shape)
 

@@ -95,7 +95,17 @@ class Planner:
         return await self._conclude(job.job_id, planned, open_claims)
 
     async def _find_cached(self, claim: ExtractedClaim) -> Cached:
-        return Cached() if claim.claim_hash == EMPTY else await self._log.cached(claim.assertion_id)
+        return Cached() if claim.claim_hash == EMPTY else await self._read_cached(claim.assertion_id)
+
+    async def _read_cached(self, assertion_id: UUID) -> Cached:
+        """What is known of an assertion. No backup holds words: after a restore, those of analyses are gone."""
+        cached = await self._log.cached(assertion_id)
+        if cached.analysed is not None:
+            try:
+                await self._texts.get(cached.analysed.event.body)
+            except LookupError:
+                return cached.with_words_gone()
+        return cached
 
     async def _request(self, logged: LoggedJob, open_claim: _OpenClaim, language: str, wanted: Request) -> None:
         """Request an analysis; where another job was first, read what it requested."""
@@ -103,7 +113,7 @@ class Planner:
         if await self._log.request_analysis(event, logged.correlation):
             open_claim.stored, open_claim.requested = wanted, event
         else:
-            open_claim.cached = await self._log.cached(open_claim.claim.assertion_id)
+            open_claim.cached = await self._read_cached(open_claim.claim.assertion_id)
 
     async def _conclude(
         self, job_id: UUID, planned: Sequence[PlannedClaim], claims: Sequence[_OpenClaim]

@@ -55,11 +55,11 @@ class Manifest:
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @on_servers
 def command(folder: Path, data_dir: Path) -> None:
-    """Save everything that cannot be derived into FOLDER; services keep running.
+    """Save everything that cannot be derived and does not expire into FOLDER; services keep running.
 
     Blobs of an earlier backup in the folder are kept unless their size is wrong, so only new ones are fetched. Not
-    saved: the master key, which belongs with your other secrets, and readers' own provider keys, which expire after
-    half an hour.
+    saved: the master key, which belongs with your other secrets; readers' own provider keys, which expire after half
+    an hour; and words of audits and of the catalogue, which expire too.
 
     \b
     openerrata backup backups

@@ -77,7 +77,10 @@ class Auditors:
         return self._model
 
     async def put(self, text: str, until: datetime, answers: str | None = None) -> EphemeralRef:
-        return await self.ephemeral.put(text, until, answers)
+        """Words of an analysis are also known to the jobs that look it up."""
+        ref = await self.ephemeral.put(text, until, answers)
+        self.words[ref.sha256] = text
+        return ref
 
     async def get(self, ref: EphemeralRef) -> str:
         """Words of a job are in memory, those of an analysis in the store."""

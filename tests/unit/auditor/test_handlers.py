@@ -24,6 +24,7 @@ from lifecycle.audits.cache import LIFETIME, Cached
 from lifecycle.audits.runs import ANALYSE, ASSESS, EXTRACT
 from services.auditor.domain import Article, NoArticle, RunRequest
 from tests.support.auditing import CLAIMS, JOB, MODELS, TEXT, World
+from tests.support.concluding_jobs import analysed
 from tests.support.factories import NOW
 
 
@@ -175,6 +176,27 @@ async def test_a_claim_that_another_job_requests_first_is_looked_up_again() -> N
     contested.refusals = 9
     with pytest.raises(Outage):
         await contested.whole()
+
+
+async def test_an_analysis_whose_words_are_gone_is_bought_anew() -> None:
+    """No backup holds words, so after a restore the log names analyses that cannot be read."""
+    world = World()
+    await world.whole()
+    body = await world.put("an analysis", NOW + LIFETIME)
+    for each in [each for each in world.log.events if isinstance(each, AssertionAnalysisRequested)]:
+        given = {"assertion_id": each.assertion_id, "shape": each.shape, "body": body}
+        world.log.publish(analysed(each.run_id).model_copy(update=given))
+    assert await _outcomes(world, UUID(int=2)) == ["HIT", "HIT", "UNUSABLE"]
+    del world.texts[body.sha256]
+    assert await _outcomes(world, UUID(int=3)) == ["OWN", "OWN", "UNUSABLE"]
+
+
+async def _outcomes(world: World, job_id: UUID) -> list[str]:
+    """How each claim of the same article is served to another job."""
+    await world.again(job_id)
+    planned = world.log.events[-1]
+    assert isinstance(planned, JobPlanned)
+    return [each.outcome for each in planned.claims]
 
 
 async def test_a_request_that_the_log_does_not_show_yet_comes_again() -> None:
