@@ -9,7 +9,7 @@ from kit.web import GuardedHttpClient, Policy
 from kit.web.contact import warn_of_no_contact
 from platforms import PLATFORMS, has_public_source
 from services.verifier.adapters import SitePages
-from services.verifier.domain import Lifetimes
+from services.verifier.domain import Lifetimes, share_of_slots
 from services.verifier.fetching import Fetcher, FetchPolicy
 from services.verifier.handlers import AuthorProofs, Verifier
 from services.verifier.settings import VerifierSettings, load_endpoints
@@ -44,8 +44,7 @@ async def build(host: Host) -> None:
         host.clock,
         endpoints,
         host.telemetry.registry,
-        # One share is reserved: slow sites must leave slots in which other observations can be refused.
-        capacity=max(1, settings.slots // (1 + sum(has_public_source(site.name) for site in PLATFORMS))),
+        capacity=share_of_slots(settings.slots, sum(has_public_source(site.name) for site in PLATFORMS)),
         cached=settings.cached_pages,
     )
 

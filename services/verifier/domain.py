@@ -96,6 +96,11 @@ class Lifetimes:
     refusal_s: float
 
 
+def share_of_slots(slots: int, sites: int) -> int:
+    """How many observations of one site may wait at once. All sites together leave slots for what can be refused."""
+    return max(1, slots // (1 + sites))
+
+
 def defer_or_refuse(delivery_count: int, time: Budget, *, under_way: bool) -> Overloaded | Unavailable:
     """What becomes of an observation that is not admitted: deferred while there is time left, then refused.
 

@@ -26,6 +26,7 @@ from services.verifier.domain import (
     lifetime_s,
     make_budget,
     retry_after_s,
+    share_of_slots,
 )
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -157,3 +158,10 @@ def test_whose_page_is_under_way_comes_back_for_it_but_not_for_ever() -> None:
     assert defer_or_refuse(5, late, under_way=True) == Overloaded(4.0)
     assert isinstance(defer_or_refuse(6, late, under_way=True), Unavailable)
     assert isinstance(defer_or_refuse(5, late, under_way=False), Unavailable)
+
+
+@given(slots=st.integers(2, 1_000), sites=st.integers(1, 10))
+def test_slow_sites_together_leave_a_slot_where_there_are_enough(slots: int, sites: int) -> None:
+    share = share_of_slots(slots, sites)
+    assert share >= 1
+    assert sites * share < slots or slots <= sites
