@@ -150,6 +150,12 @@ def test_a_readers_key_that_fails_in_review_is_the_readers_fault() -> None:
     assert end.fault == "USER_KEY"
 
 
+def test_a_failed_review_of_a_finding_that_was_retained_ends_nothing() -> None:
+    draft = drafted(1, CLAIMS[:1], retained_ids=(CLAIMS[0],))
+    facts = [requested(), started(), proposed(QUOTES[0]), retained(QUOTES[0]), draft, validation_failed(QUOTES[0])]
+    assert texts_of(decided(*facts)) == [QUOTES[0]]
+
+
 @pytest.mark.requirement("2.4.3-06")
 def test_in_older_drafts_retained_findings_come_first_and_others_of_the_earlier_version_are_gone() -> None:
     """2.4.3-06: Old claims that are not kept disappear."""
