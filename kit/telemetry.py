@@ -118,7 +118,14 @@ def configure_logging(stream: TextIO = sys.stderr, *, level: str = "info") -> No
         logger_factory=structlog.WriteLoggerFactory(file=stream),
         cache_logger_on_first_use=True,
     )
-    logging.basicConfig(stream=stream, level=logging.WARNING, force=True)
+    libraries = logging.StreamHandler(stream)
+    libraries.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *processors],
+        )
+    )
+    logging.basicConfig(handlers=[libraries], level=logging.WARNING, force=True)
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # it logs each retry; kit.blobs logs the result
 
 

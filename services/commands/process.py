@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -253,7 +254,10 @@ def listen_for_signals(stop: asyncio.Event) -> None:
     def handle() -> None:
         if stop.is_set():
             os._exit(130)
-        click.echo("stopping after the current work (repeat to stop at once)", err=True)
+        if sys.stderr.isatty():
+            click.echo("stopping after the current work (repeat to stop at once)", err=True)
+        else:
+            log.info("stopping after the current work")
         stop.set()
 
     loop = asyncio.get_running_loop()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import logging
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -82,6 +84,41 @@ def test_a_traceback_on_a_terminal_shows_no_values() -> None:
     structlog.reset_defaults()
     assert "in fail" in terminal.getvalue()
     assert "a" * 40 not in terminal.getvalue()
+
+
+def test_what_libraries_log_is_one_json_object_a_line_too() -> None:
+    sink = io.StringIO()
+    configure_logging(sink)
+    logging.getLogger("asyncio").warning("%s is odd", "this")
+    try:
+        raise ZeroDivisionError
+    except ZeroDivisionError:
+        logging.getLogger("nats").exception("it failed")
+    structlog.reset_defaults()
+    odd, failed = map(json.loads, sink.getvalue().splitlines())
+    assert (odd["logger"], odd["level"], odd["event"]) == ("asyncio", "warning", "this is odd")
+    assert odd["timestamp"]
+    assert "ZeroDivisionError" in failed["exception"]
+
+
+def test_a_process_that_is_asked_to_stop_says_so_in_its_log() -> None:
+    program = """
+import asyncio, os, signal
+from kit.telemetry import configure_logging
+from services.commands.process import listen_for_signals
+
+async def main():
+    stop = asyncio.Event()
+    listen_for_signals(stop)
+    os.kill(os.getpid(), signal.SIGTERM)
+    await stop.wait()
+
+configure_logging()
+asyncio.run(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=True)
+    (line,) = map(json.loads, ended.stderr.splitlines())
+    assert (line["event"], line["level"]) == ("stopping after the current work", "info")
 
 
 def test_columns_of_streams_and_consumers_stand_below_their_heads() -> None:
