@@ -159,7 +159,7 @@ function isApart(raw: string, start: number, end: number): boolean {
   return touching(raw, start) === 'nothing' && touching(raw, end) === 'nothing';
 }
 
-/** Where the unit at a place stands in the normalised text. */
+/** Where the unit at a place lies in the normalised text. */
 function normalPlace(raw: string, place: number): number {
   return normalize(`${raw.slice(0, place)}.`).length - 1;
 }

@@ -43,7 +43,7 @@ _FIRST_YEAR: Final = 1995
 _MARKS_READ: Final = 50
 _MARK_CHARACTERS: Final = 200
 _BYLINE_CHARACTERS: Final = 120
-"""A longer paragraph tells of a day; a shorter one may state that of the article."""
+"""A longer paragraph mentions a day; a shorter one may state that of the article."""
 _NO_TITLE: Final = re.compile(
     r"untitled\b|microsoft (word|powerpoint)|powerpoint presentation|slide \d|\S*[\\/]|.*\.\w{2,4}$|[\W\d_]*$",
     re.IGNORECASE,

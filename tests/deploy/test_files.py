@@ -202,7 +202,7 @@ def test_every_secret_can_be_given_as_one() -> None:
 
 
 def test_what_compose_gives_no_value_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty key is none, and a signature that anybody can make is not a valid one."""
+    """An empty key is none, and a signature that anyone can make is not a valid one."""
     for name in secrets():
         monkeypatch.setenv(name, "")
     assert GatewaySettings().hmac_secret.get_secret_value()

@@ -79,9 +79,9 @@ def test_sections_stand_in_their_order(case: Reported) -> None:
 
 
 def test_a_fallacy_without_a_place_has_no_empty_brackets() -> None:
-    fallacy: JsonValue = {"type": "straw_man", "severity": "minor", "why": "Nobody said so.", "location": ""}
+    fallacy: JsonValue = {"type": "straw_man", "severity": "minor", "why": "It was not said.", "location": ""}
     report = write_report({**FULL, "article_holistic_assessment": {"fallacies": [fallacy]}})
-    assert "- straw\\_man, minor: Nobody said so.\n" in report
+    assert "- straw\\_man, minor: It was not said.\n" in report
 
 
 def kinds(tokens: list[Token]) -> list[str]:
