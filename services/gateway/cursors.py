@@ -57,17 +57,12 @@ def parse_anomaly_key(detected_at: str, observation_id: str, kind: str) -> tuple
     return datetime.fromisoformat(detected_at), UUID(observation_id), kind
 
 
-def parse_retraction_key(changed_at: str, claim_id: str) -> tuple[datetime, UUID]:
-    """Parse a retraction's key in the order of time. Raises: ValueError."""
-    return datetime.fromisoformat(changed_at), UUID(claim_id)
-
-
-def parse_entry_key(updated_at: str, entry_id: str) -> tuple[datetime, UUID]:
-    """Parse an entry's key in the order of changes. Raises: ValueError."""
-    at = datetime.fromisoformat(updated_at)
+def parse_dated_key(moment: str, id_: str) -> tuple[datetime, UUID]:
+    """Parse a row's key in the order of time. Raises: ValueError."""
+    at = datetime.fromisoformat(moment)
     if at.tzinfo is None:
         raise ValueError("the time has no time zone")
-    return at, UUID(entry_id)
+    return at, UUID(id_)
 
 
 def require_storable(part: object) -> str:

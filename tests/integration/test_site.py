@@ -11,6 +11,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from services.gateway.cursors import write_key
 from services.gateway.public.site.answers import POLICY
 from tests.integration.readmodel_tables import owner, prepare
 from tests.support.public_record import (
@@ -74,6 +75,11 @@ async def test_the_list_is_searched_filtered_and_paged(http: httpx.AsyncClient) 
         assert (response.status_code, 'role="alert"' in response.text) == (400, True)
     moved = await http.get(f"/corrections/{MOON.investigation_id}")
     assert (moved.status_code, moved.headers["location"]) == (308, page_of(MOON))
+
+
+async def test_a_cursor_whose_time_has_no_zone_is_refused(http: httpx.AsyncClient) -> None:
+    cursor = write_key("2026-01-01T00:00:00", str(MOON.investigation_id))
+    assert (await http.get("/retractions", params={"after": cursor})).status_code == 400
 
 
 async def test_a_shared_link_finds_its_post(http: httpx.AsyncClient) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from services.gateway.cursors import parse_entry_key, read_key
+from services.gateway.cursors import parse_dated_key, read_key
 from services.gateway.desk.sessions import Session
 from services.gateway.domain import Principal, parse_id, parse_number
 from services.gateway.jobs.problems import Problem
@@ -39,7 +39,7 @@ class Visit:
     def after(self) -> Key | None:
         """The key after which the page starts, or None. Raises: BadQuestion."""
         cursor = self.request.query_params.get("after", "")
-        return read_key(cursor, parse_entry_key) if cursor else None
+        return read_key(cursor, parse_dated_key) if cursor else None
 
     def read(self, shape: type[Shape], *names: str, **given: object) -> Shape:
         """Build a document from these fields of the form, without empty ones. Raises: Problem."""

@@ -34,7 +34,7 @@ from contracts.v1.ids import entry_id
 from kit.addresses import ip_range_prefix
 from kit.clock import Clock
 from lifecycle.audits.entries import Readers, may_be_published
-from services.gateway.cursors import cut_page, parse_entry_key, read_key
+from services.gateway.cursors import cut_page, parse_dated_key, read_key
 from services.gateway.domain import Principal, parse_id
 from services.gateway.http import Scope
 from services.gateway.jobs.catalogue import Entries
@@ -195,7 +195,7 @@ class CatalogueRoutes:
 def _key_in(request: Request) -> tuple[datetime, UUID] | None:
     cursor = request.query_params.get("after", "")
     try:
-        return read_key(cursor, parse_entry_key) if cursor else None
+        return read_key(cursor, parse_dated_key) if cursor else None
     except BadQuestion as refusal:
         raise Problem("VALIDATION_ERROR", str(refusal)) from None
 

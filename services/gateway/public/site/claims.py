@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
-from services.gateway.cursors import cut_page, parse_entry_key, read_key
+from services.gateway.cursors import cut_page, parse_dated_key, read_key
 from services.gateway.public.site.changes import Changes, compare_texts
 from services.gateway.public.site.rendering import Values
 from services.gateway.record.catalogue import EditRow, EntryContents, EvidenceRow, ScenarioRow, State
@@ -95,7 +95,7 @@ async def list_claims(record: PublicRecord, text: str, after: str) -> Values:
     try:
         if len(text) > QUERY_CHARACTERS or "\0" in text:
             raise BadQuestion(TOO_LONG)
-        place = read_key(after, parse_entry_key) if after else None
+        place = read_key(after, parse_dated_key) if after else None
         async with record.open() as session:
             rows = [*await session.catalogue.page(text, place, PAGE + 1)]
     except BadQuestion as error:

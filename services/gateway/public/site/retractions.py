@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Final
 
 from contracts.v1.finding import FindingCause
-from services.gateway.cursors import cut_page, parse_retraction_key, read_key
+from services.gateway.cursors import cut_page, parse_dated_key, read_key
 from services.gateway.public.site import naming
 from services.gateway.public.site.cards import PAGE
 from services.gateway.public.site.rendering import Values
@@ -49,7 +49,7 @@ class RetractionView:
 
 async def list_retractions(record: PublicRecord, after: str) -> Values:
     """Values of the template. Raises: BadQuestion: the cursor is invalid."""
-    place = read_key(after, parse_retraction_key) if after else None
+    place = read_key(after, parse_dated_key) if after else None
     async with record.open() as session:
         rows = await session.retractions.newest(place, PAGE + 1)
     shown, older = cut_page(rows, PAGE, attrgetter("changed_at", "claim_id"))
