@@ -54,7 +54,7 @@ def parse_author_key(name: str, author_id: str) -> tuple[str, UUID]:
 
 def parse_anomaly_key(detected_at: str, observation_id: str, kind: str) -> tuple[datetime, UUID, str]:
     """Parse an anomaly's key in the order of time. Raises: ValueError."""
-    return datetime.fromisoformat(detected_at), UUID(observation_id), kind
+    return *parse_dated_key(detected_at, observation_id), kind
 
 
 def parse_dated_key(moment: str, id_: str) -> tuple[datetime, UUID]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.cursors import read_key, write_key
+from services.gateway.cursors import parse_anomaly_key, parse_dated_key, read_key, write_key
 from services.gateway.public.highlight import find_highlights, mark_matches
 from services.gateway.record.investigations import Passage
 from services.gateway.record.question import (
@@ -63,6 +64,14 @@ def test_a_key_that_no_row_can_have_is_refused(word: str) -> None:
     made = base64.urlsafe_b64encode(json.dumps([word]).encode()).decode().rstrip("=")
     with pytest.raises(BadQuestion):
         read_key(made, single)
+
+
+@pytest.mark.parametrize(("read", "kind"), [(parse_dated_key, ()), (parse_anomaly_key, ("TEXT",))])
+def test_a_key_whose_time_has_no_zone_is_refused(read: Callable[..., object], kind: tuple[str, ...]) -> None:
+    id_ = str(UUID(int=1))
+    assert read_key(write_key("2026-01-01T00:00:00+00:00", id_, *kind), read)
+    with pytest.raises(BadQuestion):
+        read_key(write_key("2026-01-01T00:00:00", id_, *kind), read)
 
 
 @given(st.integers(0, 99_999))
